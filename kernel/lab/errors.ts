@@ -1,0 +1,57 @@
+/** What went wrong, as a stable word that programs can branch on. */
+export type ErrorCode =
+  | "usage" // an argument is not what the function takes
+  | "program" // a program that cannot run as written
+  | "machine-spec" // a machine specification that names nothing
+  | "not-available" // a stated condition: no driver, no GPU, no peer access, no CUPTI
+  | "not-recorded" // a recording does not hold the program that was asked for
+  | "recording" // a recording file that cannot be read
+  | "notebook" // a notebook file that cannot be read
+  | "output" // a file that cannot be written
+  | "cuda" // a CUDA driver call failed
+  | "verification" // bytes did not arrive as they were sent
+  | "cancelled"; // stopped on request
+
+/**
+ * Every error this project raises on purpose: what happened (`message`), which input it was about, and what to do next
+ * (`hint`). `toString()` gives all three, so that a bare print is already helpful.
+ */
+export class P2pError extends Error {
+  readonly code: ErrorCode;
+  /** What to do next, one sentence. */
+  readonly hint: string;
+
+  constructor(code: ErrorCode, message: string, hint: string, options?: { cause?: unknown }) {
+    super(message, options);
+    this.name = "P2pError";
+    this.code = code;
+    this.hint = hint;
+  }
+
+  override toString(): string {
+    return `${this.name} [${this.code}]: ${this.message}\n  → ${this.hint}`;
+  }
+}
+
+/** A CUDA driver call that did not succeed. */
+export class CudaError extends P2pError {
+  /** Numeric CUresult. */
+  readonly result: number;
+  /** Symbolic CUresult, such as `CUDA_ERROR_OUT_OF_MEMORY`. */
+  readonly resultName: string;
+  /** The driver entry point that failed, such as `cuMemAlloc_v2`. */
+  readonly call: string;
+
+  constructor(result: number, resultName: string, call: string, hint: string) {
+    super("cuda", `${call} failed: ${resultName} (${result})`, hint);
+    this.name = "CudaError";
+    this.result = result;
+    this.resultName = resultName;
+    this.call = call;
+  }
+}
+
+/** The text of whatever was thrown, for messages that wrap a cause. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,126 @@
+import type { Program } from "./program.js";
+import type { Convergence, SamplingOptions } from "./sampling.js";
+import type { Timeline } from "./timeline.js";
+
+/** `measured` on this machine now, `recorded` on a real machine earlier, or `simulated` by a model. Never mixed. */
+export type ProvenanceKind = "measured" | "recorded" | "simulated";
+
+/** Where numbers come from; travels with every run, table, figure and report. */
+export interface Provenance {
+  readonly kind: ProvenanceKind;
+  /** What it is about, such as `2 × NVIDIA H200 (NV18)`. */
+  readonly machine: string;
+  /** When it was measured or recorded (ISO 8601); for a simulation the day it was run. */
+  readonly date: string;
+  /** The specification that opens the machine again, such as `cuda`, `recorded:h200x2`, `sim:hgx-h100-8`. */
+  readonly source: string;
+}
+
+export interface GpuInfo {
+  readonly index: number;
+  readonly name: string;
+  readonly memoryBytes: number;
+  /** Compute capability, such as `9.0`; null where unknown. */
+  readonly computeCapability: string | null;
+  /** PCI address, such as `0000:0f:00.0`; null for a model. */
+  readonly pci: string | null;
+  /** Asynchronous copy engines the driver reports. */
+  readonly copyEngines: number | null;
+}
+
+/** What is known of an ordered pair of GPUs before any measurement. */
+export interface PairInfo {
+  readonly from: number;
+  readonly to: number;
+  /** Whether the driver grants peer access. */
+  readonly peerAccess: boolean;
+  /** Native atomics over the link, as the driver says; null where unknown. */
+  readonly nativeAtomics: boolean | null;
+  /** Class of the link, such as `NV18` or `PIX`; null where unknown. */
+  readonly link: string | null;
+  /** Raw rate of the link in one direction, GB/s; null where unknown. */
+  readonly rawGbps: number | null;
+  /** Why there is no peer access; null when there is. */
+  readonly reason: string | null;
+}
+
+export interface MachineInfo {
+  readonly name: string;
+  readonly gpus: readonly GpuInfo[];
+  readonly pairs: readonly PairInfo[];
+  /** Facts for the reader: driver, CUDA version, clock, operating system, model and its sources. */
+  readonly facts: Readonly<Record<string, string | number | null>>;
+}
+
+export interface RunOptions {
+  sampling?: SamplingOptions;
+  /**
+   * A second pass under the tracer (CUPTI on real GPUs). `copies` records only the engines' copies, which costs the least
+   * and is what a breakdown needs; `full` adds driver API calls and kernels for a timeline.
+   */
+  trace?: "copies" | "full";
+  /** Iterations of the traced pass; default 200. */
+  traceIterations?: number;
+  signal?: AbortSignal;
+}
+
+/** Samples of the timing pass, no tracer loaded; one element an iteration, nanoseconds. */
+export interface Samples {
+  /** Host: first submit call entered → last sync returned (clock 3, host-observed completion). */
+  readonly totalNs: Float64Array;
+  /** Host: first submit call entered → last submit call returned (clock 1, API return). */
+  readonly apiNs: Float64Array;
+  readonly convergence: Convergence;
+}
+
+/** Samples of the traced pass on one clock; one element an iteration, nanoseconds. */
+export interface Trace {
+  /** t0 → t1: API entry until the first engine starts. */
+  readonly launchNs: Float64Array;
+  /** t1 → t3: first engine start until last engine end (clock 2). */
+  readonly engineNs: Float64Array;
+  /** t3 → t4: last engine end until the host knows. */
+  readonly receiverNs: Float64Array;
+  /** t0 → t4 by the host's own stamps. */
+  readonly totalNs: Float64Array;
+  /** t0 → last submit call returned. */
+  readonly apiNs: Float64Array;
+  readonly timeline: Timeline;
+}
+
+/** What the owner of a destination found after a copy. */
+export interface Verification {
+  /** `ok`: all bytes right, seen by the owner GPU (or host) and by a host read-back. `model`: nothing moved, simulated. */
+  readonly state: "ok" | "failed" | "model";
+  readonly checkedBytes: number;
+  readonly wrongBytes: number;
+  /** Bytes that still held the sentinel: never written. */
+  readonly sentinelBytes: number;
+  readonly detail: string;
+}
+
+/** The result of a program on a machine. */
+export interface Run {
+  readonly program: Program;
+  readonly provenance: Provenance;
+  readonly samples: Samples;
+  readonly trace: Trace | null;
+  /** Why there is no trace though one was asked for. */
+  readonly traceReason: string | null;
+  readonly verification: Verification;
+  /** What a reader must know beside the numbers: tainted clocks, time-outs, a profiler. */
+  readonly warnings: readonly string[];
+}
+
+/** Anything that runs programs. What stands above asks no machine which kind it is. */
+export interface Machine {
+  readonly provenance: Provenance;
+  readonly info: MachineInfo;
+  /**
+   * Runs a program in latency mode: one iteration at a time until the stopping rule ends it.
+   * @throws P2pError `program`, `not-available`, `not-recorded`, `verification`, `cuda` or `cancelled`.
+   */
+  run(program: Program, options?: RunOptions): Promise<Run>;
+  /** Frees what it holds; safe to call twice. */
+  close(): Promise<void>;
+}

@@ -1,0 +1,240 @@
+/**
+ * Every export of the addon `p2p.node`, declared once, and the loader that explains a failure.
+ * The addon offers mechanisms; choosing sizes, counts and when to stop is done above it.
+ */
+import { existsSync } from "node:fs";
+import { createRequire } from "node:module";
+import { fileURLToPath } from "node:url";
+import { CudaError, messageOf, P2pError } from "./errors.js";
+
+/** Whether a library can be used, and if not, why. */
+export interface NativeLibrary {
+  readonly available: boolean;
+  /** Why not, one sentence; null when available. */
+  readonly reason: string | null;
+  /** Version as the library gives it (CUDA: 13000 = 13.0); null when unavailable. */
+  readonly version: number | null;
+  /** File that was opened; null when none was. */
+  readonly path: string | null;
+}
+
+export interface NativeAvailability {
+  /** libcuda.so.1: loaded, initialised, at least one device. */
+  readonly cuda: NativeLibrary;
+  readonly cupti: NativeLibrary;
+  /** Devices the driver shows; 0 when it is unavailable. */
+  readonly deviceCount: number;
+  /** Version text of the kernel module, /proc/driver/nvidia/version; null where it cannot be read. */
+  readonly kernelModule: string | null;
+}
+
+export interface NativeDevice {
+  readonly index: number;
+  readonly name: string;
+  /** `GPU-xxxxxxxx-…` as NVML and nvidia-smi print it. */
+  readonly uuid: string;
+  /** `0000:0f:00.0`, lower case. */
+  readonly pci: string;
+  readonly memoryBytes: number;
+  readonly computeMajor: number;
+  readonly computeMinor: number;
+  readonly multiprocessors: number;
+  readonly copyEngines: number;
+  readonly clockKhz: number;
+  readonly memoryClockKhz: number;
+  readonly l2Bytes: number;
+  readonly unifiedAddressing: boolean;
+  readonly canMapHostMemory: boolean;
+  /** NUMA node of the host beside the device (sysfs); -1 where unknown. */
+  readonly numaNode: number;
+}
+
+/** cuDeviceCanAccessPeer and cuDeviceGetP2PAttribute of an ordered pair. */
+export interface NativePeer {
+  readonly access: boolean;
+  readonly nativeAtomics: boolean;
+  readonly cudaArrayAccess: boolean;
+  readonly performanceRank: number;
+}
+
+/** A program in the addon's form: rows in typed arrays, names resolved to indices. */
+export interface NativeProgram {
+  /** Rows of 3: place (0 device, 1 pinned, 2 pageable), GPU ordinal (-1 on the host), bytes. */
+  readonly buffers: Float64Array;
+  /** GPU ordinal of each stream. */
+  readonly streams: Int32Array;
+  readonly eventCount: number;
+  /** Rows of 8: opcode, stream, a, b, bytes, srcOffset, dstOffset, flag. See {@link Opcode}. */
+  readonly operations: Float64Array;
+  /** Rows of 3: GPU that accesses, GPU that owns, 1 to enable peer access or 0 to disable it. */
+  readonly peers: Int32Array;
+  /** Rows of 2: buffer, seed. Filled with the position-dependent pattern of the seed before verification. */
+  readonly sources: Float64Array;
+  /** Rows of 5: buffer, offset, bytes, seed, offset within the pattern. What must have arrived after one iteration. */
+  readonly checks: Float64Array;
+}
+
+/**
+ * `copy`: a = source buffer, b = destination buffer, flag 0 cuMemcpyAsync, 1 cuMemcpyPeerAsync.
+ * `record`, `wait`: a = event. `sync`: flag 0 spin (cuStreamQuery), 1 yield, 2 block (cuStreamSynchronize).
+ */
+export const Opcode = { copy: 1, record: 2, wait: 3, sync: 4 } as const;
+
+export interface NativeTiming {
+  /** Iterations completed and written into the arrays. */
+  readonly done: number;
+  readonly cancelled: boolean;
+}
+
+/** The traced pass. Times in nanoseconds, one clock, from the first iteration's t0. */
+export interface NativeTrace {
+  /** Per iteration: first submit call entered. */
+  readonly t0: Float64Array;
+  /** Per iteration: last submit call returned. */
+  readonly apiEnd: Float64Array;
+  /** Per iteration: last sync returned. */
+  readonly t4: Float64Array;
+  /** Per record: 1 driver API call, 2 copy, 3 kernel. */
+  readonly kind: Uint8Array;
+  readonly startNs: Float64Array;
+  readonly endNs: Float64Array;
+  readonly bytes: Float64Array;
+  readonly correlation: Float64Array;
+  /** GPU ordinal of a copy or kernel; the issuing thread's 0 for an API call. */
+  readonly device: Int32Array;
+  /** CUPTI's stream id; 0 for an API call. */
+  readonly stream: Float64Array;
+  /** API function or copy direction (`HtoD`, `DtoH`, `DtoD`, `PtoP`), one a record. */
+  readonly name: readonly string[];
+  /** Records the tracer dropped; above 0 the pass is not usable for medians. */
+  readonly dropped: number;
+  readonly cancelled: boolean;
+}
+
+export interface NativeCheck {
+  readonly buffer: number;
+  readonly bytes: number;
+  /** Bytes that differ, counted by a kernel on the owner GPU (by the host for host memory). */
+  readonly wrongByOwner: number;
+  /** Bytes that differ in a copy read back to the host through the owner. */
+  readonly wrongByReadBack: number;
+  /** Bytes that still hold the sentinel, in the read-back. */
+  readonly sentinelBytes: number;
+  /** Offset of the first wrong byte in the read-back; -1 when none. */
+  readonly firstWrong: number;
+}
+
+/** A program made ready: contexts, buffers, streams and events exist, peer access is as it asks. */
+export interface NativeExecutor {
+  /** Runs `totalNs.length` iterations off the event loop and fills both arrays. Rejects past `deadlineMs` for one iteration. */
+  time(totalNs: Float64Array, apiNs: Float64Array, deadlineMs: number): Promise<NativeTiming>;
+  /** Runs iterations under CUPTI. Rejects with `not-available` when CUPTI cannot be used. */
+  trace(iterations: number, full: boolean, deadlineMs: number): Promise<NativeTrace>;
+  /** Fills sources and sentinels, runs one iteration, checks what arrived. */
+  verify(deadlineMs: number): Promise<NativeCheck[]>;
+  /** Ends the call in flight after its current iteration. */
+  cancel(): void;
+  /** Frees everything; safe to call twice; refused (throws) while a call is in flight. */
+  close(): void;
+}
+
+/** The host clock that times iterations. */
+export interface NativeClock {
+  readonly name: string;
+  /** Smallest step seen between two different readings. */
+  readonly resolutionNs: number;
+  /** Median cost of one reading. */
+  readonly costNs: number;
+}
+
+/** Memory of ad hoc work. */
+export interface NativeBuffer {
+  /** Address in the unified address space. */
+  readonly address: bigint;
+  readonly bytes: number;
+  /** GPU ordinal, or -1 for host memory. */
+  readonly gpu: number;
+  readonly kind: "device" | "pinned" | "pageable";
+  /** Copies into the buffer from host bytes. */
+  write(bytes: Uint8Array, offset: number): void;
+  /** Copies out of the buffer. */
+  read(bytes: number, offset: number): Uint8Array;
+  close(): void;
+}
+
+export interface NativeAddon {
+  availability(): NativeAvailability;
+  devices(): NativeDevice[];
+  peer(from: number, to: number): NativePeer;
+  clock(): NativeClock;
+  prepare(program: NativeProgram): Promise<NativeExecutor>;
+  /** `gpu` is ignored for host memory. */
+  alloc(kind: "device" | "pinned" | "pageable", gpu: number, bytes: number): NativeBuffer;
+  /** Synchronous copy by address, then complete. */
+  copy(dst: NativeBuffer, dstOffset: number, src: NativeBuffer, srcOffset: number, bytes: number): void;
+  /** Lets `from` access the memory of `to`; true when it was enabled now, false when it already was. */
+  enablePeer(from: number, to: number): boolean;
+  disablePeer(from: number, to: number): boolean;
+  /** Retains the primary context of a device (a first call initialises it) and makes its kernels ready. */
+  retainContext(gpu: number): void;
+}
+
+/** What the addon throws: a plain error with these fields, made a {@link CudaError} or {@link P2pError} by {@link translate}. */
+interface NativeFailure extends Error {
+  code?: "cuda" | "not-available" | "usage" | "cancelled";
+  result?: number;
+  resultName?: string;
+  call?: string;
+  hint?: string;
+}
+
+/** Turns what the addon threw into the project's typed errors; anything else comes back as it was. */
+export function translate(error: unknown): unknown {
+  if (!(error instanceof Error)) return error;
+  const failure = error as NativeFailure;
+  if (failure.code === "cuda") {
+    return new CudaError(
+      failure.result ?? -1,
+      failure.resultName ?? "?",
+      failure.call ?? "?",
+      failure.hint ?? "",
+    );
+  }
+  if (failure.code !== undefined) return new P2pError(failure.code, failure.message, failure.hint ?? "");
+  return error;
+}
+
+let loaded: NativeAddon | null = null;
+
+/**
+ * Loads the addon.
+ * @throws P2pError `not-available` naming every place that was tried and what each answered.
+ */
+export function loadAddon(): NativeAddon {
+  if (loaded) return loaded;
+  const require = createRequire(import.meta.url);
+  const override = process.env.P2PLAB_ADDON;
+  const candidates = override
+    ? [override]
+    : ["Release", "Debug"].map((build) =>
+        fileURLToPath(new URL(`../../../build/${build}/p2p.node`, import.meta.url)),
+      );
+  const failures: string[] = [];
+  for (const file of candidates) {
+    if (!existsSync(file)) {
+      failures.push(`${file}: not built`);
+      continue;
+    }
+    try {
+      loaded = require(file) as NativeAddon;
+      return loaded;
+    } catch (error) {
+      failures.push(`${file}: ${messageOf(error)}`);
+    }
+  }
+  throw new P2pError(
+    "not-available",
+    `the native addon cannot be loaded (${failures.join("; ")})`,
+    'Build it with "npm run build:addon" (needs a C++20 compiler); recordings and simulations work without it.',
+  );
+}
