@@ -171,12 +171,13 @@ export class Program {
     return this.#find("buffer", name, this.data.buffers);
   }
 
-  /** A stable name of the program's content: the same text for the same program on every machine. */
+  /**
+   * A stable name of what the program does: the same on every machine, whatever its buffers, streams and events are
+   * called. Programs that declare or submit in another order are others.
+   */
   get hash(): string {
-    return createHash("sha256")
-      .update(JSON.stringify(canonical(this.data)))
-      .digest("hex")
-      .slice(0, 16);
+    const text = JSON.stringify(canonical(unnamed(this.data)));
+    return createHash("sha256").update(text).digest("hex").slice(0, 16);
   }
 
   toJSON(): ProgramData {
@@ -260,6 +261,37 @@ function ordinal(gpu: number): number {
     throw new P2pError("program", `not a GPU number: ${gpu}`, "Count GPUs from 0, as CUDA does.");
   }
   return gpu;
+}
+
+/** The same program with buffers, streams and events called by their number. */
+function unnamed(data: ProgramData): ProgramData {
+  const numbers = (prefix: string, names: readonly string[]) => {
+    const list = [...new Set(names)];
+    return (name: string) => `${prefix}${list.indexOf(name)}`;
+  };
+  const buffer = numbers(
+    "b",
+    data.buffers.map((item) => item.name),
+  );
+  const stream = numbers(
+    "s",
+    data.streams.map((item) => item.name),
+  );
+  const event = numbers(
+    "e",
+    data.operations.flatMap((o) => (o.op === "record" ? [o.event] : [])),
+  );
+  return {
+    ...data,
+    buffers: data.buffers.map((item) => ({ ...item, name: buffer(item.name) })),
+    streams: data.streams.map((item) => ({ ...item, name: stream(item.name) })),
+    operations: data.operations.map((o): Operation => {
+      const on = { ...o, stream: stream(o.stream) };
+      if (on.op === "copy") return { ...on, src: buffer(on.src), dst: buffer(on.dst) };
+      if (on.op === "sync") return on;
+      return { ...on, event: event(on.event) };
+    }),
+  };
 }
 
 /** The same value with object keys in order, so that its JSON is the same text however it was built. */

@@ -1,0 +1,107 @@
+import { existsSync, readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { messageOf, P2pError } from "../errors.js";
+import { writeFileAtomic } from "../files.js";
+import { type Table, tableOf } from "../measure/table.js";
+
+export type Verdict = "supported" | "refuted" | "not-testable";
+
+interface EntryBase {
+  /** Stable name, such as `01-launch-overhead`. */
+  readonly id: string;
+  /** When it was entered (ISO 8601). */
+  readonly entered: string;
+  /** `measured`, `recorded` or `simulated`, and of which machine; null where no table backs it. */
+  readonly provenance: string | null;
+  readonly machine: string | null;
+}
+
+export interface ClaimEntry extends EntryBase {
+  readonly kind: "claim";
+  readonly says: string;
+  readonly verdict: Verdict;
+  readonly evidence: string;
+}
+
+export interface PredictionEntry extends EntryBase {
+  readonly kind: "prediction";
+  readonly predicted: number;
+  readonly unit: string;
+  /** Null until held against a measurement. */
+  readonly measured: number | null;
+}
+
+export interface CheckEntry extends EntryBase {
+  readonly kind: "check";
+  readonly passed: boolean;
+  /** Names of the properties that do not hold. */
+  readonly failed: readonly string[];
+}
+
+export type LedgerEntry = ClaimEntry | PredictionEntry | CheckEntry;
+
+const SCHEMA = "p2plab-ledger/1";
+
+/** One JSON file for all notebooks of a working directory; `P2PLAB_LEDGER` names another. */
+export function ledgerFile(): string {
+  return process.env.P2PLAB_LEDGER ?? resolve("p2plab-ledger.json");
+}
+
+/**
+ * All entries so far, oldest first.
+ * @throws P2pError `recording` when the file is not a ledger: it is never overwritten then.
+ */
+export function readLedger(): LedgerEntry[] {
+  const file = ledgerFile();
+  if (!existsSync(file)) return [];
+  try {
+    const content = JSON.parse(readFileSync(file, "utf8")) as { schema?: unknown; entries?: unknown };
+    if (content.schema !== SCHEMA || !Array.isArray(content.entries))
+      throw new Error(`it is not of schema ${SCHEMA}`);
+    return content.entries as LedgerEntry[];
+  } catch (error) {
+    throw new P2pError(
+      "recording",
+      `${file} cannot be read as a ledger: ${messageOf(error)}`,
+      "Move the file away to begin a new ledger.",
+      { cause: error },
+    );
+  }
+}
+
+/** Adds an entry, or replaces the one of the same kind, id and machine. */
+export function enter(entry: LedgerEntry): void {
+  const same = (other: LedgerEntry) =>
+    other.kind === entry.kind && other.id === entry.id && other.machine === entry.machine;
+  const entries = [...readLedger().filter((other) => !same(other)), entry];
+  writeFileAtomic(ledgerFile(), `${JSON.stringify({ schema: SCHEMA, entries }, null, 1)}\n`);
+}
+
+/** The ledger as a table: `kind`, `id`, `says`, `result`, `evidence`, `entered`, `machine`, `provenance`. */
+export function ledger(): Table {
+  const rows = readLedger().map((entry) => ({
+    kind: entry.kind,
+    id: entry.id,
+    says:
+      entry.kind === "claim"
+        ? entry.says
+        : entry.kind === "prediction"
+          ? `${entry.predicted} ${entry.unit}`
+          : "",
+    result:
+      entry.kind === "claim"
+        ? entry.verdict
+        : entry.kind === "check"
+          ? entry.passed
+            ? "passed"
+            : "failed"
+          : entry.measured === null
+            ? "open"
+            : `measured ${Number(entry.measured.toPrecision(3))} ${entry.unit}`,
+    evidence: entry.kind === "claim" ? entry.evidence : entry.kind === "check" ? entry.failed.join("; ") : "",
+    entered: entry.entered,
+    machine: entry.machine,
+    provenance: entry.provenance,
+  }));
+  return tableOf(rows, ["kind", "id", "says", "result", "evidence", "entered", "machine", "provenance"]);
+}

@@ -1,0 +1,93 @@
+import { P2pError } from "../errors.js";
+import { provenancesOf, type Table } from "../measure/table.js";
+import { type MimeBundle, richDisplay } from "../rich.js";
+import { enter, type PredictionEntry } from "./ledger.js";
+
+/**
+ * Writes down a guess before measuring: `lab.predict("01-peer-8B", "10 us")`.
+ * @param value a number and its unit, in one text.
+ */
+export function predict(id: string, value: string): Prediction {
+  const match = /^\s*([+-]?\d+(?:\.\d+)?(?:e[+-]?\d+)?)\s*(\S.*?)\s*$/i.exec(value);
+  if (!match) {
+    throw new P2pError(
+      "usage",
+      `not a prediction: ${JSON.stringify(value)}`,
+      'Write a number and its unit: "10 us", "0.5 x".',
+    );
+  }
+  const unit = match[2] === "µs" || match[2] === "μs" ? "us" : (match[2] as string);
+  const prediction = new Prediction(id, Number(match[1]), unit);
+  enter(prediction.entry(null, null));
+  return prediction;
+}
+
+/** A guess; `against` holds it to what was measured. */
+export class Prediction {
+  readonly id: string;
+  readonly value: number;
+  readonly unit: string;
+
+  constructor(id: string, value: number, unit: string) {
+    this.id = id;
+    this.value = value;
+    this.unit = unit;
+  }
+
+  /**
+   * Enters the measured value beside the guess.
+   * @param measured in the guess's unit.
+   * @param evidence table that it was read from.
+   */
+  against(measured: number, evidence: Table): Outcome {
+    const entry = this.entry(measured, evidence);
+    enter(entry);
+    return new Outcome(entry);
+  }
+
+  entry(measured: number | null, evidence: Table | null): PredictionEntry {
+    const origin = evidence ? (provenancesOf(evidence)[0] ?? null) : null;
+    return {
+      kind: "prediction",
+      id: this.id,
+      predicted: this.value,
+      unit: this.unit,
+      measured,
+      entered: new Date().toISOString(),
+      provenance: origin?.provenance ?? null,
+      machine: origin?.machine ?? null,
+    };
+  }
+
+  toString(): string {
+    return `${this.id}: ${this.value} ${this.unit}`;
+  }
+
+  [richDisplay](): MimeBundle {
+    return { "text/plain": `先猜 ${this}` };
+  }
+}
+
+/** A guess beside the measurement. */
+export class Outcome {
+  readonly entry: PredictionEntry;
+
+  constructor(entry: PredictionEntry) {
+    this.entry = entry;
+  }
+
+  /** Measured over predicted. */
+  get ratio(): number {
+    return (this.entry.measured as number) / this.entry.predicted;
+  }
+
+  toString(): string {
+    const { id, predicted, unit, measured, provenance } = this.entry;
+    const short = (value: number) => Number(value.toPrecision(3));
+    return `${id}: 猜 ${short(predicted)} ${unit}, 得 ${short(measured as number)} ${unit} (× ${short(this.ratio)}) [${provenance}]`;
+  }
+
+  [richDisplay](): MimeBundle {
+    return { "text/plain": this.toString() };
+  }
+}

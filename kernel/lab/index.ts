@@ -1,0 +1,18 @@
+/**
+ * p2plab: measure, explain and improve GPU peer-to-peer transfer latency.
+ *
+ *     import { lab, plot } from "p2plab";
+ *     const machine = await lab.open();
+ *     const curve = await lab.sweep(machine, { from: 0, to: 1, bytes: lab.sizes("8 B", "64 MiB"), path: ["peer", "staged"] });
+ *     plot.latency(curve)
+ *
+ * The one door: notebooks, the kernel, the command line and every other user import the library through this file.
+ */
+export * as aq from "arquero";
+export { op } from "arquero";
+export * as lab from "./api.js";
+export * as cuda from "./cuda.js";
+export { CudaError, type ErrorCode, messageOf, P2pError } from "./errors.js";
+export { packagePath, writeFileAtomic } from "./files.js";
+export * as plot from "./plot/index.js";
+export { escapeHtml, type MimeBundle, richDisplay } from "./rich.js";

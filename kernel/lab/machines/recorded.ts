@@ -1,0 +1,97 @@
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { basename, join, resolve } from "node:path";
+import { messageOf, P2pError } from "../errors.js";
+import { packagePath } from "../files.js";
+import type { Machine, MachineInfo, Provenance, Run, RunOptions } from "../machine.js";
+import type { Program } from "../program.js";
+import { decodeRecording, type RecordedRun, type Recording, runKey } from "../recording/format.js";
+
+const EXTENSION = ".arrow";
+
+/** Recordings that come with the project: name without date and extension → newest file. */
+export function shippedRecordings(): Map<string, string> {
+  const folder = packagePath("notebooks/recordings");
+  const names = existsSync(folder) ? readdirSync(folder).filter((file) => file.endsWith(EXTENSION)) : [];
+  return new Map(names.sort().map((file) => [nameOf(file), join(folder, file)]));
+}
+
+/** `h200x2-2026-11-30.arrow` → `h200x2`. */
+function nameOf(file: string): string {
+  return basename(file, EXTENSION).replace(/-\d{4}-\d{2}-\d{2}.*$/, "");
+}
+
+/** Runs recorded earlier on a real machine, looked up by program. Nothing is interpolated or made up. */
+export class RecordedMachine implements Machine {
+  readonly provenance: Provenance;
+  readonly info: MachineInfo;
+  readonly #runs: Map<string, RecordedRun>;
+
+  constructor(recording: Recording, source: string) {
+    this.provenance = { ...recording.provenance, kind: "recorded", source };
+    this.info = recording.info;
+    this.#runs = new Map(recording.runs.map((run) => [runKey(run.program.hash, run.traceKind), run]));
+  }
+
+  /**
+   * Opens a recording by the name of a shipped one (`h200x2`) or by its file.
+   * @throws P2pError `machine-spec` when there is none; `recording` when it cannot be read.
+   */
+  static open(nameOrFile: string): RecordedMachine {
+    const shipped = shippedRecordings();
+    const file = shipped.get(nameOrFile) ?? resolve(nameOrFile);
+    if (!existsSync(file) || !statSync(file).isFile()) {
+      throw new P2pError(
+        "machine-spec",
+        `no recording "${nameOrFile}": neither a shipped one (${[...shipped.keys()].join(", ") || "none"}) nor a file`,
+        "Name a shipped recording, or give the path of a file made by p2plab record.",
+      );
+    }
+    let bytes: Uint8Array;
+    try {
+      bytes = readFileSync(file);
+    } catch (error) {
+      throw new P2pError("recording", `${file}: ${messageOf(error)}`, "Check that the file can be read.", {
+        cause: error,
+      });
+    }
+    const source = `recorded:${shipped.has(nameOrFile) ? nameOrFile : file}`;
+    return new RecordedMachine(decodeRecording(bytes, file), source);
+  }
+
+  /** The programs it holds, in the order recorded. */
+  get programs(): Program[] {
+    return [...new Map([...this.#runs.values()].map((run) => [run.program.hash, run.program])).values()];
+  }
+
+  async run(program: Program, options: RunOptions = {}): Promise<Run> {
+    program.validate();
+    options.signal?.throwIfAborted();
+    const found = this.#find(program, options.trace);
+    if (!found) {
+      throw new P2pError(
+        "not-recorded",
+        `${this.provenance.source} holds no run of this program${options.trace ? ` traced by "${options.trace}"` : ""}:\n${program.toString()}`,
+        `It holds ${this.programs.length} programs (machine.programs lists them); for others use a simulated machine, lab.open("sim:hgx-h200-8"), or real GPUs.`,
+      );
+    }
+    const wanted = options.trace !== undefined;
+    return {
+      program,
+      provenance: this.provenance,
+      samples: { totalNs: found.totalNs.slice(), apiNs: found.apiNs.slice(), convergence: found.convergence },
+      trace: wanted ? found.trace : null,
+      traceReason:
+        wanted && !found.trace ? (found.traceReason ?? "this program was recorded without a tracer") : null,
+      verification: found.verification,
+      warnings: found.warnings,
+    };
+  }
+
+  /** The run traced as asked; untraced, any run of the program will do, since each has a timing pass. */
+  #find(program: Program, trace: RunOptions["trace"]): RecordedRun | undefined {
+    const kinds = trace ? [trace] : [null, "copies" as const, "full" as const];
+    return kinds.map((kind) => this.#runs.get(runKey(program.hash, kind))).find((run) => run !== undefined);
+  }
+
+  async close(): Promise<void> {}
+}

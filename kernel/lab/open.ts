@@ -1,0 +1,125 @@
+import { P2pError } from "./errors.js";
+import type { Machine, Provenance, Run, RunOptions } from "./machine.js";
+import { CudaMachine } from "./machines/cuda.js";
+import { RecordedMachine, shippedRecordings } from "./machines/recorded.js";
+import { PRESETS, SimulatedMachine } from "./machines/simulated.js";
+import { loadAddon } from "./native.js";
+import type { Program } from "./program.js";
+import { keepRun } from "./recording/recorder.js";
+import { escapeHtml, type MimeBundle, richDisplay } from "./rich.js";
+
+/** The recording that stands in where there are no GPUs. */
+const DEFAULT_RECORDING = "h200x2";
+
+const opens: Provenance[] = [];
+
+/** Provenance of every machine opened in this process, in order; a report is labelled by it. */
+export function opened(): readonly Provenance[] {
+  return opens;
+}
+
+/**
+ * Opens a machine.
+ * @param spec `auto` (real GPUs with peer access if there are any, otherwise the shipped recording), `cuda`,
+ * `recorded:<name or file>` or `sim:<preset>`; default: the environment's `P2PLAB_MACHINE`, otherwise `auto`.
+ * @throws P2pError `machine-spec` for a specification that names nothing, `not-available` for `cuda` without GPUs,
+ * `recording` for a file that cannot be read.
+ */
+export async function open(spec?: string): Promise<OpenMachine> {
+  const wanted = spec ?? (process.env.P2PLAB_MACHINE || "auto");
+  const machine = new OpenMachine(await find(wanted));
+  opens.push(machine.provenance);
+  return machine;
+}
+
+async function find(spec: string): Promise<Machine> {
+  const [kind, ...rest] = spec.split(":");
+  const name = rest.join(":");
+  if (spec === "auto") return (await realGpus()) ?? RecordedMachine.open(DEFAULT_RECORDING);
+  if (spec === "cuda") return await CudaMachine.open();
+  if (kind === "recorded" && name) return RecordedMachine.open(name);
+  if (kind === "sim" && name) return SimulatedMachine.open(name);
+  const known = machines()
+    .map((machine) => machine.spec)
+    .join(", ");
+  throw new P2pError("machine-spec", `no machine "${spec}"`, `Use one of: auto, ${known}, recorded:<file>.`);
+}
+
+/** The CUDA machine, if at least one pair of its GPUs has peer access; null otherwise. */
+async function realGpus(): Promise<Machine | null> {
+  try {
+    if (!loadAddon().availability().cuda.available) return null;
+  } catch (error) {
+    if (error instanceof P2pError && error.code === "not-available") return null;
+    throw error;
+  }
+  const machine = await CudaMachine.open();
+  if (machine.info.pairs.some((pair) => pair.peerAccess)) return machine;
+  await machine.close();
+  return null;
+}
+
+/** What can be opened here, with a line on each. */
+export function machines(): { spec: string; describes: string }[] {
+  return [
+    { spec: "cuda", describes: "the GPUs of this machine (measured)" },
+    ...[...shippedRecordings().keys()].map((name) => ({
+      spec: `recorded:${name}`,
+      describes: "a recording of a real machine (recorded)",
+    })),
+    ...PRESETS.map(({ name, describes }) => ({ spec: `sim:${name}`, describes: `${describes} (simulated)` })),
+  ];
+}
+
+/** An opened machine: shows itself in a notebook, and keeps its runs while a recording is being made. */
+export class OpenMachine implements Machine {
+  readonly #machine: Machine;
+
+  constructor(machine: Machine) {
+    this.#machine = machine;
+  }
+
+  get provenance(): Machine["provenance"] {
+    return this.#machine.provenance;
+  }
+
+  get info(): Machine["info"] {
+    return this.#machine.info;
+  }
+
+  /** Programs a recording holds; null for machines that run any program. */
+  get programs(): readonly Program[] | null {
+    return this.#machine instanceof RecordedMachine ? this.#machine.programs : null;
+  }
+
+  async run(program: Program, options?: RunOptions): Promise<Run> {
+    const run = await this.#machine.run(program, options);
+    keepRun(this.#machine, run, options?.trace ?? null);
+    return run;
+  }
+
+  close(): Promise<void> {
+    return this.#machine.close();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+
+  toString(): string {
+    const { kind, machine, date, source } = this.provenance;
+    return `${kind}: ${machine}, ${date.slice(0, 10)} (${source})`;
+  }
+
+  [richDisplay](): MimeBundle {
+    const { kind } = this.provenance;
+    const gpus = this.info.gpus.map((gpu) => `GPU ${gpu.index}: ${gpu.name}`);
+    const facts = Object.entries(this.info.facts).map(([name, value]) => [name, value ?? "unknown"]);
+    const colour = kind === "simulated" ? "#B00020" : kind === "recorded" ? "#7A5B00" : "#0B6B3A";
+    const cells = [...facts.map(([name, value]) => [String(name), String(value)]), ["GPUs", gpus.join("; ")]];
+    return {
+      "text/html": `<p><b style="color:${colour}">${kind}</b> · ${escapeHtml(this.provenance.machine)} · ${this.provenance.date.slice(0, 10)} · <code>${escapeHtml(this.provenance.source)}</code></p><table>${cells.map(([name, value]) => `<tr><th style="text-align:left">${escapeHtml(name as string)}</th><td style="text-align:left">${escapeHtml(value as string)}</td></tr>`).join("")}</table>`,
+      "text/plain": [this.toString(), ...gpus].join("\n"),
+    };
+  }
+}

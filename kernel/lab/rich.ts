@@ -1,0 +1,17 @@
+/**
+ * How a value shows itself in a notebook: a method under this symbol returns a MIME bundle. The symbol is the one that
+ * Deno's kernel uses, so that the same objects show themselves there too.
+ */
+export const richDisplay: unique symbol = Symbol.for("Jupyter.display") as never;
+
+/** Representations of one value by MIME type; the front end takes the richest it knows. */
+export type MimeBundle = Record<string, unknown>;
+
+export interface Displayable {
+  [richDisplay](): MimeBundle;
+}
+
+/** Text made safe inside HTML. */
+export function escapeHtml(text: string): string {
+  return text.replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`);
+}
