@@ -12,7 +12,7 @@ import { samplingOf, stop } from "../../kernel/lab/sampling.js";
 import { timelineOf } from "../../kernel/lab/timeline.js";
 
 /** Known truth for tests: each copy costs a fixed time and a rate, with a small ripple that has the median in its middle. */
-export interface Script {
+interface Script {
   launchNs: number;
   setupNs: number;
   receiverNs: number;
@@ -22,7 +22,7 @@ export interface Script {
   observerNs: number;
 }
 
-export const SCRIPT: Script = {
+const SCRIPT: Script = {
   launchNs: 4000,
   setupNs: 1500,
   receiverNs: 2000,

@@ -8,7 +8,7 @@ import { enter, type PredictionEntry } from "./ledger.js";
  * @param value a number and its unit, in one text.
  */
 export function predict(id: string, value: string): Prediction {
-  const match = /^\s*([+-]?\d+(?:\.\d+)?(?:e[+-]?\d+)?)\s*(\S.*?)\s*$/i.exec(value);
+  const match = /^\s*([+-]?\d+(?:\.\d+)?(?:e[+-]?\d+)?)\s*([^\d\s.].*?)\s*$/i.exec(value);
   if (!match) {
     throw new P2pError(
       "usage",

@@ -1,0 +1,183 @@
+import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { suite } from "uvu";
+import * as assert from "uvu/assert";
+import { check } from "../../kernel/lab/analyze/check.js";
+import { claim } from "../../kernel/lab/analyze/claim.js";
+import { crossover } from "../../kernel/lab/analyze/crossover.js";
+import { ledger, readLedger } from "../../kernel/lab/analyze/ledger.js";
+import { predict } from "../../kernel/lab/analyze/predict.js";
+import { P2pError } from "../../kernel/lab/errors.js";
+import { type Table, tableOf } from "../../kernel/lab/measure/table.js";
+
+const analyze = suite("analyze");
+const folder = mkdtempSync(join(tmpdir(), "p2plab-ledger-"));
+
+function newLedger(name: string): string {
+  process.env.P2PLAB_LEDGER = join(folder, `${name}.json`);
+  return process.env.P2PLAB_LEDGER;
+}
+
+/** Rows of [path, bytes, median]; intervals ±1 %. */
+function curveOf(rows: readonly (readonly [string, number, number])[]): Table {
+  return tableOf(
+    rows.map(([path, bytes, total_us]) => ({
+      path,
+      bytes,
+      total_us,
+      ci_low_us: total_us * 0.99,
+      ci_high_us: total_us * 1.01,
+      machine: "m",
+      provenance: "simulated",
+      date: "2026-01-02",
+    })),
+  );
+}
+
+analyze("crossover says that there is none where one path leads everywhere", () => {
+  const result = crossover(
+    curveOf([
+      ["peer", 8, 7],
+      ["peer", 1024, 8],
+      ["staged", 8, 14],
+      ["staged", 1024, 20],
+    ]),
+  );
+  assert.is(String(result), "none: peer wins at every size measured (8 B … 1 KiB)");
+  assert.is(result.winner, "peer");
+  assert.equal(result.ratioRange, { low: 2, high: 2.5 });
+});
+
+analyze("crossover names the sizes between which the lead changes, and ties", () => {
+  const result = crossover(
+    curveOf([
+      ["peer", 8, 20],
+      ["peer", 64, 10],
+      ["peer", 1024, 10],
+      ["staged", 8, 10],
+      ["staged", 64, 10.05],
+      ["staged", 1024, 20],
+    ]),
+  );
+  assert.equal(result.crossings, [{ from: "staged", to: "peer", above: 8, below: 1024 }]);
+  assert.equal(result.ties, [64]);
+  assert.is(result.winner, null);
+  assert.match(String(result), /staged leads up to 8 B, peer from 1 KiB; undecided at 64 B/);
+});
+
+analyze("crossover compares two paths over common sizes, and refuses anything else", () => {
+  for (const rows of [
+    [["peer", 8, 1]],
+    [
+      ["a", 8, 1],
+      ["b", 8, 1],
+      ["c", 8, 1],
+    ],
+    [
+      ["a", 8, 1],
+      ["b", 16, 1],
+    ],
+  ] as const) {
+    assert.throws(
+      () => crossover(curveOf(rows as never)),
+      (error: unknown) => error instanceof P2pError && error.code === "usage",
+    );
+  }
+});
+
+analyze("a range claim is supported when every row lies inside, ends included, and refuted otherwise", () => {
+  newLedger("range");
+  const inside = claim(
+    "a",
+    { says: "3–10", column: "total_us", between: [3, 10] },
+    curveOf([
+      ["peer", 8, 3],
+      ["peer", 16, 10],
+    ]),
+  );
+  assert.is(inside.verdict, "supported");
+  const outside = claim(
+    "b",
+    { says: "3–10", column: "total_us", between: [3, 10] },
+    curveOf([
+      ["peer", 8, 3],
+      ["peer", 16, 10.1],
+    ]),
+  );
+  assert.is(outside.verdict, "refuted");
+  assert.match(outside.entry.evidence, /peer 16 B: 10\.1/);
+  assert.is(outside.entry.provenance, "simulated");
+});
+
+analyze("a claim without a value to decide by is not testable, never supported", () => {
+  newLedger("untestable");
+  const empty = tableOf([{ path: "peer", total_us: null }]);
+  assert.is(claim("a", { says: "x", column: "total_us", between: [0, 1] }, empty).verdict, "not-testable");
+  assert.is(claim("b", { says: "x", holds: null, because: "one link only" }, empty).verdict, "not-testable");
+  assert.throws(
+    () => claim("c", { says: "x", column: "nowhere", between: [0, 1] }, empty),
+    (error: unknown) => error instanceof P2pError && /nowhere/.test(error.message),
+  );
+});
+
+analyze("a prediction keeps its unit, and its outcome the ratio", () => {
+  newLedger("predict");
+  const guess = predict("p", "20 µs");
+  assert.is(guess.unit, "us");
+  const outcome = guess.against(10, curveOf([["peer", 8, 10]]));
+  assert.is(outcome.ratio, 0.5);
+  for (const bad of ["", "fast", "10", "us 10"]) {
+    assert.throws(
+      () => predict("q", bad),
+      (error: unknown) => error instanceof P2pError && error.code === "usage",
+      bad,
+    );
+  }
+});
+
+analyze("a check passes only when every property holds; no answer and a throwing property fail", () => {
+  newLedger("check");
+  assert.is(check("e", 4, { even: (n) => n % 2 === 0 }).passed, true);
+  assert.is(check("e", 5, { even: (n) => n % 2 === 0, positive: (n) => n > 0 }).passed, false);
+  assert.is(check<number>("e", null, { any: () => true }).passed, false);
+  const thrown = check("e", 1, {
+    breaks: () => {
+      throw new Error("boom");
+    },
+  });
+  assert.is(thrown.passed, false);
+  assert.match(String(thrown), /boom/);
+  assert.throws(() => check("e", 1, {}), /tests nothing/);
+});
+
+analyze("the ledger lasts in one file, replaces an entry by its name, and is never half-written", () => {
+  const file = newLedger("lasting");
+  predict("p", "1 us");
+  predict("p", "2 us");
+  check("e", 1, { ok: () => true });
+  assert.equal(
+    readLedger().map((entry) => entry.kind),
+    ["prediction", "check"],
+  );
+  assert.equal(ledger().array("result"), ["open", "passed"]);
+  assert.equal(
+    readdirSync(folder).filter((name) => name.includes(".tmp")),
+    [],
+  );
+  assert.is(JSON.parse(readFileSync(file, "utf8")).schema, "p2plab-ledger/1");
+});
+
+analyze("a file that is not a ledger is refused and left as it is", () => {
+  const file = newLedger("foreign");
+  for (const content of ["{", "[]", '{"schema":"other/1","entries":[]}']) {
+    writeFileSync(file, content);
+    assert.throws(
+      () => predict("p", "1 us"),
+      (error: unknown) => error instanceof P2pError && error.message.includes(file),
+    );
+    assert.is(readFileSync(file, "utf8"), content);
+  }
+});
+
+analyze.run();
