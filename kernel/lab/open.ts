@@ -1,4 +1,5 @@
 import { P2pError } from "./errors.js";
+import { interruptSignal } from "./interrupt.js";
 import type { Machine, Provenance, Run, RunOptions } from "./machine.js";
 import { CudaMachine } from "./machines/cuda.js";
 import { RecordedMachine, shippedRecordings } from "./machines/recorded.js";
@@ -93,7 +94,8 @@ export class OpenMachine implements Machine {
   }
 
   async run(program: Program, options?: RunOptions): Promise<Run> {
-    const run = await this.#machine.run(program, options);
+    const signal = options?.signal ?? interruptSignal();
+    const run = await this.#machine.run(program, { ...options, ...(signal ? { signal } : {}) });
     keepRun(this.#machine, run, options?.trace ?? null);
     return run;
   }

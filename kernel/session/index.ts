@@ -1,0 +1,3 @@
+export type { CellOutput, OutputSink } from "./outputs.js";
+export { type ExecuteOptions, type ExecuteResult, Session, type SessionOptions } from "./session.js";
+export type { CellError } from "./trace.js";

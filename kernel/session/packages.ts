@@ -1,0 +1,93 @@
+/**
+ * Makes the kernel's own packages resolvable from every working directory, for TypeScript's look-ups and for `require`, so
+ * that a notebook needs no node_modules. A package that the working directory has itself wins, except this one.
+ */
+import { existsSync, readFileSync } from "node:fs";
+import Module, { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { packagePath } from "../lab/index.js";
+
+const require = createRequire(import.meta.url);
+
+/** Name → folder of each package that notebooks may import without installing it. */
+export function preloadedPackages(): Map<string, string> {
+  const root = packagePath(".").replace(/\/$/, "");
+  const tslab = require.resolve("tslab/package.json");
+  const packages = new Map([
+    ["p2plab", root],
+    ["arquero", folderOf(require.resolve("arquero"), "arquero")],
+    ["@types/node", dirname(createRequire(tslab).resolve("@types/node/package.json"))],
+  ]);
+  try {
+    packages.set("plotly.js-dist", dirname(require.resolve("plotly.js-dist/package.json")));
+  } catch {
+    // Left out where only headless runs are wanted: figures are plain JSON and do not need it.
+  }
+  return packages;
+}
+
+function folderOf(file: string, name: string): string {
+  for (let folder = dirname(file); folder !== dirname(folder); folder = dirname(folder)) {
+    const manifest = join(folder, "package.json");
+    if (existsSync(manifest) && JSON.parse(readFileSync(manifest, "utf8")).name === name) return folder;
+  }
+  throw new Error(`the package ${name} has no package.json above ${file}`);
+}
+
+/** The parts of TypeScript's `sys` that look files up. */
+interface TypeScriptSystem {
+  fileExists(path: string): boolean;
+  directoryExists(path: string): boolean;
+  readFile(path: string, encoding?: string): string | undefined;
+  realpath?(path: string): string;
+  getDirectories(path: string): string[];
+}
+
+/** Forwards `<cwd>/node_modules/<package>` to the kernel's packages. Must run before tslab's converter is created. */
+export function forwardTypeScriptLookups(system: TypeScriptSystem, cwd: string): void {
+  const modules = `${cwd.replace(/\\/g, "/").replace(/\/$/, "")}/node_modules`;
+  const packages = [...preloadedPackages()].filter(
+    ([name]) => name === "p2plab" || !existsSync(join(modules, name, "package.json")),
+  );
+  const forward = (path: string): string => {
+    for (const [name, folder] of packages) {
+      const prefix = `${modules}/${name}`;
+      if (path === prefix || path.startsWith(`${prefix}/`)) return folder + path.slice(prefix.length);
+    }
+    return path;
+  };
+  const original = { ...system };
+  system.fileExists = (path) => original.fileExists(forward(path));
+  system.directoryExists = (path) =>
+    path === modules || path === `${modules}/@types` || original.directoryExists(forward(path));
+  system.readFile = (path, encoding) => original.readFile(forward(path), encoding);
+  system.realpath = (path) => original.realpath?.(forward(path)) ?? forward(path);
+  // Only Node's own types are loaded unasked: every other package under @types costs start-up time.
+  system.getDirectories = (path) =>
+    path.endsWith("/node_modules/@types") ? ["node"] : original.getDirectories(path);
+}
+
+type ResolveFilename = (request: string, parent: unknown, isMain: boolean, options?: unknown) => string;
+
+/** Lets `require` find the kernel's packages where the notebook's folder has none. */
+export function forwardRequire(): void {
+  const packages = preloadedPackages();
+  const internals = Module as unknown as { _resolveFilename: ResolveFilename };
+  const original = internals._resolveFilename;
+  internals._resolveFilename = function (this: unknown, request, parent, isMain, options) {
+    const name = packageName(request);
+    const folder = packages.get(name);
+    if (name === "p2plab" && folder)
+      return original.call(this, folder + request.slice(name.length), parent, isMain, options);
+    try {
+      return original.call(this, request, parent, isMain, options);
+    } catch (error) {
+      if (!folder || (error as NodeJS.ErrnoException).code !== "MODULE_NOT_FOUND") throw error;
+      return original.call(this, folder + request.slice(name.length), parent, isMain, options);
+    }
+  };
+}
+
+function packageName(request: string): string {
+  return request.split("/", request.startsWith("@") ? 2 : 1).join("/");
+}

@@ -1,0 +1,31 @@
+import type { Progress } from "../lab/index.js";
+import type { OutputSink } from "./outputs.js";
+
+type Listen = (listener: ((progress: Progress) => void) | null) => unknown;
+
+const EVERY_MS = 200;
+let bars = 0;
+
+/**
+ * Shows the library's progress as one line that changes in place, and takes it away at the end.
+ * @returns ends it; safe to call twice.
+ */
+export function showProgress(emit: OutputSink, listen: Listen): () => void {
+  const displayId = `p2plab-progress-${process.pid}-${++bars}`;
+  let shown = false;
+  let last = 0;
+  listen(({ label, done, total }) => {
+    const now = performance.now();
+    if (now - last < EVERY_MS) return;
+    last = now;
+    const data = { "text/plain": `${done}/${total} ${label}` };
+    if (shown) emit({ type: "update_display_data", data, metadata: {}, displayId });
+    else emit({ type: "display_data", data, metadata: {}, displayId });
+    shown = true;
+  });
+  return () => {
+    listen(null);
+    if (shown) emit({ type: "update_display_data", data: { "text/plain": "" }, metadata: {}, displayId });
+    shown = false;
+  };
+}
