@@ -1,0 +1,63 @@
+#!/usr/bin/env node
+/** The `p2plab` command: finds the subcommand, and turns errors into messages and exit codes. */
+import { readFileSync } from "node:fs";
+import { P2pError, packagePath } from "../lab/index.js";
+import type { Command } from "./command.js";
+import { kernel } from "./kernel.js";
+import { lab } from "./lab.js";
+import { machines } from "./machines.js";
+import { record } from "./record.js";
+import { report } from "./report.js";
+import { run } from "./run.js";
+
+const COMMANDS: readonly Command[] = [run, report, record, machines, kernel, lab];
+
+function help(): string {
+  const lines = COMMANDS.flatMap((command) => [`  p2plab ${command.usage}`, `      ${command.describes}`]);
+  return [
+    "p2plab measures, explains and improves GPU peer-to-peer transfers.",
+    "",
+    ...lines,
+    "",
+    "  p2plab --version",
+  ].join("\n");
+}
+
+/** 0 done · 1 a stated failure · 2 not understood · 70 a bug. */
+async function main(args: string[]): Promise<number> {
+  const [name, ...rest] = args;
+  if (name === undefined || name === "--help" || name === "-h" || name === "help") {
+    process.stdout.write(`${help()}\n`);
+    return name === undefined ? 2 : 0;
+  }
+  if (name === "--version") {
+    const { version } = JSON.parse(readFileSync(packagePath("package.json"), "utf8")) as { version: string };
+    process.stdout.write(`${version}\n`);
+    return 0;
+  }
+  const command = COMMANDS.find((candidate) => candidate.name === name);
+  if (!command) {
+    process.stderr.write(`p2plab: no command "${name}"\n\n${help()}\n`);
+    return 2;
+  }
+  if (rest.includes("--help") || rest.includes("-h")) {
+    process.stdout.write(`p2plab ${command.usage}\n  ${command.describes}\n`);
+    return 0;
+  }
+  try {
+    return await command.run(rest);
+  } catch (error) {
+    if (error instanceof P2pError) {
+      process.stderr.write(`p2plab ${name}: ${error.message}\n  → ${error.hint}\n`);
+      return error.code === "usage" ? 2 : 1;
+    }
+    if (error instanceof TypeError && (error as NodeJS.ErrnoException).code?.startsWith("ERR_PARSE_ARGS")) {
+      process.stderr.write(`p2plab ${name}: ${error.message}\n  usage: p2plab ${command.usage}\n`);
+      return 2;
+    }
+    process.stderr.write(`p2plab ${name}: ${error instanceof Error ? error.stack : String(error)}\n`);
+    return 70;
+  }
+}
+
+process.exitCode = await main(process.argv.slice(2));

@@ -1,0 +1,86 @@
+/** The kernelspec `p2plab`, by which Jupyter finds the kernel. */
+import { spawnSync } from "node:child_process";
+import { cpSync, existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { homedir } from "node:os";
+import { join, resolve } from "node:path";
+import { messageOf, P2pError, packagePath } from "../lab/index.js";
+import { plotlyFile } from "./report.js";
+import { nodeFlags } from "./runner.js";
+
+export const KERNEL_NAME = "p2plab";
+
+/** Where kernels go: the user's Jupyter folder, the Python environment, or a given prefix. */
+export type KernelLocation = { user: true } | { sysPrefix: true } | { prefix: string };
+
+/** The kernels folder of a location. */
+export function kernelsFolder(location: KernelLocation): string {
+  if ("prefix" in location) return join(resolve(location.prefix), "share/jupyter/kernels");
+  if ("user" in location) {
+    const data =
+      process.env.JUPYTER_DATA_DIR ??
+      (process.platform === "darwin"
+        ? join(homedir(), "Library/Jupyter")
+        : process.platform === "win32"
+          ? join(process.env.APPDATA ?? homedir(), "jupyter")
+          : join(process.env.XDG_DATA_HOME ?? join(homedir(), ".local/share"), "jupyter"));
+    return join(data, "kernels");
+  }
+  const answer = spawnSync("python3", ["-c", "import sys; print(sys.prefix)"], { encoding: "utf8" });
+  if (answer.status !== 0) {
+    throw new P2pError(
+      "not-available",
+      "python3 does not answer with its prefix",
+      "Name the folder: --prefix FOLDER, or use --user.",
+    );
+  }
+  return join(answer.stdout.trim(), "share/jupyter/kernels");
+}
+
+/**
+ * Installs the kernelspec, replacing an older one whole.
+ * @returns its folder.
+ * @throws P2pError `output` when it cannot be written.
+ */
+export function installKernel(location: KernelLocation): string {
+  const folder = join(kernelsFolder(location), KERNEL_NAME);
+  const staging = `${folder}.${process.pid}.tmp`;
+  try {
+    mkdirSync(staging, { recursive: true });
+    writeFileSync(join(staging, "kernel.json"), `${JSON.stringify(kernelJson(), null, 1)}\n`);
+    writeFileSync(join(staging, "logo-svg.svg"), LOGO);
+    if (existsSync(plotlyFile())) cpSync(plotlyFile(), join(staging, "plotly.min.js"));
+    rmSync(folder, { recursive: true, force: true });
+    renameSync(staging, folder);
+  } catch (error) {
+    rmSync(staging, { recursive: true, force: true });
+    throw new P2pError(
+      "output",
+      `cannot install the kernel into ${folder}: ${messageOf(error)}`,
+      "Use --user, or --prefix with a folder that can be written.",
+      { cause: error },
+    );
+  }
+  return folder;
+}
+
+/** Removes the kernelspec; false when there was none. */
+export function uninstallKernel(location: KernelLocation): { folder: string; removed: boolean } {
+  const folder = join(kernelsFolder(location), KERNEL_NAME);
+  const removed = existsSync(folder);
+  rmSync(folder, { recursive: true, force: true });
+  return { folder, removed };
+}
+
+function kernelJson(): unknown {
+  return {
+    argv: [process.execPath, ...nodeFlags(), packagePath("dist/kernel/jupyter/main.js"), "{connection_file}"],
+    display_name: "P2P Lab (TypeScript)",
+    language: "typescript",
+    interrupt_mode: "message",
+    env: {},
+    metadata: { debugger: false },
+  };
+}
+
+const LOGO = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 64 64"><rect width="64" height="64" rx="12" fill="#0072B2"/><rect x="9" y="24" width="17" height="17" rx="3" fill="#fff"/><rect x="38" y="24" width="17" height="17" rx="3" fill="#fff"/><path d="M26 29h12M38 36H26" stroke="#E69F00" stroke-width="3.5"/></svg>
+`;
