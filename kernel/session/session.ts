@@ -30,7 +30,10 @@ export interface ExecuteResult {
   readonly error: CellError | null;
 }
 
-const PRELOAD = `import { lab, cuda, plot, aq, op } from "p2plab";
+// Arquero is imported by its own name, so that TypeScript can name its types in what cells declare.
+const PRELOAD = `import * as aq from "arquero";
+import { op } from "arquero";
+import { lab, cuda, plot } from "p2plab";
 import { display } from "p2plab/dist/kernel/session/display.js";`;
 
 /** Runs cells one at a time; there is one in a process, since tslab keeps its state in global variables. */
@@ -110,6 +113,8 @@ export class Session {
     let error: CellError | null = null;
     try {
       const outcome = await this.#tslab.execute(code, this.#count);
+      // One turn of the event loop, so that a rejection which nobody awaits is shown in its own cell.
+      await new Promise((resolve) => setImmediate(resolve));
       await displayed();
       endProgress();
       if (outcome.diagnostics.length > 0) error = diagnosticsError(code, outcome.diagnostics, this.#count);

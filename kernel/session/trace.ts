@@ -66,6 +66,8 @@ function framesOf(error: Error, sources: CellSources): string[] {
     const [, name, file, row] = match as unknown as [string, string | undefined, string, string];
     const cell = sources.get(file);
     if (cell) {
+      // Beyond the cell's own lines stands the function that tslab wraps around it.
+      if (Number(row) > cell.output.split("\n").length) continue;
       frames.push(
         `  at ${name && !/^(eval|Object\.<anonymous>)$/.test(name) ? `${name}, ` : ""}${placeOf(cell, Number(row))}`,
       );
