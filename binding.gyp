@@ -1,0 +1,65 @@
+{
+  "targets": [
+    {
+      "target_name": "p2p",
+      "sources": [
+        "native/addon.cc",
+        "native/arguments.cc",
+        "native/buffer_object.cc",
+        "native/clock.cc",
+        "native/context.cc",
+        "native/cupti_library.cc",
+        "native/devices.cc",
+        "native/driver_library.cc",
+        "native/errors.cc",
+        "native/executor.cc",
+        "native/executor_object.cc",
+        "native/host_thread.cc",
+        "native/js_errors.cc",
+        "native/memory_block.cc",
+        "native/objects.cc",
+        "native/peers.cc",
+        "native/program.cc",
+        "native/resources.cc",
+        "native/shared_library.cc",
+        "native/steps.cc",
+        "native/tracer.cc",
+        "native/verify.cc"
+      ],
+      "include_dirs": [
+        "<!(node -p \"require('node-addon-api').include_dir\")",
+        "<(SHARED_INTERMEDIATE_DIR)"
+      ],
+      "defines": [
+        "NAPI_VERSION=8",
+        "NAPI_CPP_EXCEPTIONS",
+        "NODE_ADDON_API_DISABLE_DEPRECATED",
+        "NODE_API_SWALLOW_UNTHROWABLE_EXCEPTIONS"
+      ],
+      "cflags!": ["-O3"],
+      "cflags_cc!": ["-fno-exceptions", "-fno-rtti", "-std=gnu++17", "-std=gnu++20"],
+      "cflags_cc": ["-std=c++20", "-O2", "-Wall", "-Wextra", "-fexceptions", "-frtti", "-fvisibility=hidden"],
+      "libraries": ["-ldl"],
+      "conditions": [
+        ["OS=='mac'", {
+          "libraries!": ["-ldl"],
+          "xcode_settings": {
+            "CLANG_CXX_LANGUAGE_STANDARD": "c++20",
+            "GCC_ENABLE_CPP_EXCEPTIONS": "YES",
+            "GCC_ENABLE_CPP_RTTI": "YES",
+            "MACOSX_DEPLOYMENT_TARGET": "13.3"
+          }
+        }]
+      ],
+      "actions": [
+        {
+          "action_name": "embed_ptx",
+          "message": "Embedding native/kernels.ptx",
+          "inputs": ["native/embed-ptx.mjs", "native/kernels.ptx"],
+          "outputs": ["<(SHARED_INTERMEDIATE_DIR)/kernels_ptx.h"],
+          "action": ["node", "native/embed-ptx.mjs", "native/kernels.ptx", "<(SHARED_INTERMEDIATE_DIR)/kernels_ptx.h"]
+        }
+      ]
+    }
+  ]
+}

@@ -1,0 +1,125 @@
+#include "buffer_object.h"
+
+#include <string>
+
+#include "addon_data.h"
+#include "arguments.h"
+#include "js_errors.h"
+
+namespace p2p {
+
+namespace {
+
+// Marks the objects that may be unwrapped as a BufferObject; the two numbers are random.
+constexpr napi_type_tag kTag = {0x6f0d1c2b9a3e4785, 0xb1e7c5d2046f8a93};
+
+constexpr const char* kKinds[] = {"device", "pinned", "pageable"};
+
+// V8 makes no larger array.
+constexpr double kMaxRead = 4294967296.0;
+
+}  // namespace
+
+Napi::Function BufferObject::define(Napi::Env env) {
+  return DefineClass(
+      env, "NativeBuffer",
+      {InstanceAccessor<&BufferObject::address>("address"), InstanceAccessor<&BufferObject::bytes>("bytes"),
+       InstanceAccessor<&BufferObject::gpu>("gpu"), InstanceAccessor<&BufferObject::kind>("kind"),
+       InstanceMethod<&BufferObject::write>("write"), InstanceMethod<&BufferObject::read>("read"),
+       InstanceMethod<&BufferObject::close>("close")});
+}
+
+Napi::Value BufferObject::alloc(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  return throwing(env, [&]() -> Napi::Value {
+    const Arguments arguments(info, "alloc", 3);
+    const auto place = static_cast<Place>(arguments.oneOf(0, "kind", {kKinds[0], kKinds[1], kKinds[2]}));
+    const int gpu = place == Place::kDevice ? arguments.ordinal(1, "gpu") : -1;
+    const std::uint64_t bytes = arguments.whole(2, "bytes", 1, Arguments::kMaxSafeInteger);
+    AddonData& data = addonData(env);
+    if (place != Place::kPageable) data.retain(place == Place::kDevice ? gpu : 0);
+    Block block = MemoryBlock::allocate(place, gpu, bytes);
+    return data.bufferClass.New({Napi::External<Block>::New(env, &block)});
+  });
+}
+
+BufferObject::BufferObject(const Napi::CallbackInfo& info) : Napi::ObjectWrap<BufferObject>(info) {
+  if (info.Length() != 1 || !info[0].IsExternal())
+    throw toJsError(info.Env(), usage("a buffer cannot be made by new", "Use alloc(kind, gpu, bytes)."));
+  block_ = *info[0].As<Napi::External<Block>>().Data();
+  place_ = block_->place();
+  gpu_ = block_->gpu();
+  bytes_ = block_->bytes();
+  address_ = block_->address();
+  info.This().As<Napi::Object>().TypeTag(&kTag);
+}
+
+const Block& BufferObject::open() const {
+  if (!block_) throw usage("the buffer is closed", "Allocate a new one.");
+  return block_;
+}
+
+const Block& BufferObject::blockOf(const Napi::Object& value, const char* name) {
+  if (!value.CheckTypeTag(&kTag))
+    throw usage(std::string("copy: ") + name + " must be a buffer of alloc()", "");
+  return Unwrap(value)->open();
+}
+
+void BufferObject::copy(const Napi::CallbackInfo& info) {
+  throwing(info.Env(), [&] {
+    const Arguments arguments(info, "copy", 5);
+    const Block dst = blockOf(arguments.object(0, "dst"), "dst");
+    const std::uint64_t dstOffset = arguments.whole(1, "dstOffset", 0, Arguments::kMaxSafeInteger);
+    const Block src = blockOf(arguments.object(2, "src"), "src");
+    const std::uint64_t srcOffset = arguments.whole(3, "srcOffset", 0, Arguments::kMaxSafeInteger);
+    copyBlock(dst, dstOffset, src, srcOffset, arguments.whole(4, "bytes", 0, Arguments::kMaxSafeInteger));
+  });
+}
+
+Napi::Value BufferObject::address(const Napi::CallbackInfo& info) {
+  return Napi::BigInt::New(info.Env(), address_);
+}
+
+Napi::Value BufferObject::bytes(const Napi::CallbackInfo& info) {
+  return Napi::Number::New(info.Env(), static_cast<double>(bytes_));
+}
+
+Napi::Value BufferObject::gpu(const Napi::CallbackInfo& info) {
+  return Napi::Number::New(info.Env(), gpu_);
+}
+
+Napi::Value BufferObject::kind(const Napi::CallbackInfo& info) {
+  return Napi::String::New(info.Env(), kKinds[static_cast<std::size_t>(place_)]);
+}
+
+void BufferObject::write(const Napi::CallbackInfo& info) {
+  throwing(info.Env(), [&] {
+    const Arguments arguments(info, "write", 2);
+    Napi::Uint8Array data = arguments.bytes(0, "bytes");
+    const std::uint64_t offset = arguments.whole(1, "offset", 0, Arguments::kMaxSafeInteger);
+    writeBlock(open(), offset, reinterpret_cast<const std::byte*>(data.Data()), data.ByteLength());
+  });
+}
+
+Napi::Value BufferObject::read(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  return throwing(env, [&]() -> Napi::Value {
+    const Arguments arguments(info, "read", 2);
+    const std::uint64_t bytes = arguments.whole(0, "bytes", 0, kMaxRead);
+    const std::uint64_t offset = arguments.whole(1, "offset", 0, Arguments::kMaxSafeInteger);
+    const Block& block = open();
+    if (offset > block->bytes() || bytes > block->bytes() - offset)
+      throw usage("read: " + std::to_string(bytes) + " bytes at offset " + std::to_string(offset) +
+                      " do not fit in a buffer of " + std::to_string(block->bytes()) + " bytes",
+                  "Stay inside the buffer.");
+    Napi::Uint8Array data = Napi::Uint8Array::New(env, bytes);
+    readBlock(block, offset, reinterpret_cast<std::byte*>(data.Data()), bytes);
+    return data;
+  });
+}
+
+void BufferObject::close(const Napi::CallbackInfo&) {
+  block_.reset();
+}
+
+}  // namespace p2p

@@ -1,0 +1,46 @@
+// NativeBuffer: memory of ad hoc work.
+#pragma once
+
+#include <napi.h>
+
+#include <type_traits>
+
+#include "memory_block.h"
+
+namespace p2p {
+
+class BufferObject : public Napi::ObjectWrap<BufferObject> {
+ public:
+  static Napi::Function define(Napi::Env env);
+  static Napi::Value alloc(const Napi::CallbackInfo& info);
+  static void copy(const Napi::CallbackInfo& info);
+
+  // Called by alloc only; JavaScript cannot make one by itself.
+  explicit BufferObject(const Napi::CallbackInfo& info);
+  BufferObject(const BufferObject&) = delete;
+  BufferObject& operator=(const BufferObject&) = delete;
+
+ private:
+  Napi::Value address(const Napi::CallbackInfo& info);
+  Napi::Value bytes(const Napi::CallbackInfo& info);
+  Napi::Value gpu(const Napi::CallbackInfo& info);
+  Napi::Value kind(const Napi::CallbackInfo& info);
+  void write(const Napi::CallbackInfo& info);
+  Napi::Value read(const Napi::CallbackInfo& info);
+  void close(const Napi::CallbackInfo& info);
+
+  // The block; throws a kUsage failure when the buffer is closed.
+  const Block& open() const;
+  static const Block& blockOf(const Napi::Object& value, const char* name);
+
+  Block block_;
+  // What it was, for the getters of a closed buffer.
+  Place place_ = Place::kPageable;
+  int gpu_ = -1;
+  std::uint64_t bytes_ = 0;
+  std::uint64_t address_ = 0;
+};
+
+static_assert(!std::is_copy_constructible_v<BufferObject>);
+
+}  // namespace p2p

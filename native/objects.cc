@@ -1,0 +1,100 @@
+#include "objects.h"
+
+#include <cstdint>
+#include <cstring>
+#include <fstream>
+#include <string>
+
+#include "driver_library.h"
+
+namespace p2p {
+
+namespace {
+
+constexpr std::size_t kPage = 4096;
+
+Failure outOfMemory(cu::Result result, const char* call, std::size_t bytes) {
+  return cudaFailure(result, call, "(" + std::to_string(bytes) + " bytes)");
+}
+
+// Linux grants more memory than it has and kills the process that touches it: ask before.
+void requireHostMemory(std::size_t bytes, const char* kind) {
+  std::ifstream file("/proc/meminfo");
+  for (std::string word; file >> word;) {
+    std::uint64_t kib = 0;
+    if (word != "MemAvailable:" || !(file >> kib)) continue;
+    if (bytes / 1024 < kib) return;
+    throw usage(std::to_string(bytes) + " bytes of " + kind + " memory are more than the " +
+                    std::to_string(kib * 1024) + " bytes that the host has available",
+                "Use smaller buffers, or close what is no longer needed.");
+  }
+}
+
+}  // namespace
+
+DeviceMemory::DeviceMemory(std::shared_ptr<DeviceContext> context, std::size_t bytes)
+    : context_(std::move(context)) {
+  const CurrentContext current(*context_);
+  if (const cu::Result result = driver().cuMemAlloc_v2(&address_, bytes); result != cu::kSuccess)
+    throw outOfMemory(result, "cuMemAlloc_v2", bytes);
+}
+
+DeviceMemory::~DeviceMemory() {
+  const cu::EntryPoints& entries = driver();
+  cu::Context popped = nullptr;
+  noteRelease(entries.cuCtxPushCurrent_v2(context_->handle()));
+  noteRelease(entries.cuMemFree_v2(address_));
+  noteRelease(entries.cuCtxPopCurrent_v2(&popped));
+}
+
+PinnedMemory::PinnedMemory(std::shared_ptr<DeviceContext> context, std::size_t bytes)
+    : context_(std::move(context)) {
+  requireHostMemory(bytes, "pinned");
+  const CurrentContext current(*context_);
+  void* data = nullptr;
+  if (const cu::Result result = driver().cuMemHostAlloc(&data, bytes, cu::kMemHostAllocPortable);
+      result != cu::kSuccess)
+    throw outOfMemory(result, "cuMemHostAlloc", bytes);
+  data_ = static_cast<std::byte*>(data);
+}
+
+PinnedMemory::~PinnedMemory() {
+  const cu::EntryPoints& entries = driver();
+  cu::Context popped = nullptr;
+  noteRelease(entries.cuCtxPushCurrent_v2(context_->handle()));
+  noteRelease(entries.cuMemFreeHost(data_));
+  noteRelease(entries.cuCtxPopCurrent_v2(&popped));
+}
+
+PageableMemory::PageableMemory(std::size_t bytes) {
+  requireHostMemory(bytes, "pageable");
+  // std::aligned_alloc wants a multiple of the alignment; the sum must not wrap.
+  const bool fits = bytes <= SIZE_MAX - kPage;
+  void* data = fits ? std::aligned_alloc(kPage, (bytes + kPage - 1) / kPage * kPage) : nullptr;
+  if (!data) {
+    throw usage("the host has no " + std::to_string(bytes) + " bytes of pageable memory left",
+                "Use smaller buffers, or close what is no longer needed.");
+  }
+  data_.reset(static_cast<std::byte*>(data));
+  std::memset(data, 0, bytes);
+}
+
+Stream::Stream(std::shared_ptr<DeviceContext> context) : context_(std::move(context)) {
+  const CurrentContext current(*context_);
+  P2P_CALL(cuStreamCreate, &handle_, cu::kStreamNonBlocking);
+}
+
+Stream::~Stream() {
+  noteRelease(driver().cuStreamDestroy_v2(handle_));
+}
+
+Event::Event(std::shared_ptr<DeviceContext> context) : context_(std::move(context)) {
+  const CurrentContext current(*context_);
+  P2P_CALL(cuEventCreate, &handle_, cu::kEventDisableTiming);
+}
+
+Event::~Event() {
+  noteRelease(driver().cuEventDestroy_v2(handle_));
+}
+
+}  // namespace p2p

@@ -1,0 +1,179 @@
+#include "verify.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <string>
+
+#include "clock.h"
+#include "driver_library.h"
+#include "pattern.h"
+
+namespace p2p {
+
+static_assert(std::endian::native == std::endian::little, "whole words of the pattern are stored at once");
+
+namespace {
+
+// Seed of the sentinel where no check says what should arrive; programs number their seeds from small values.
+constexpr std::uint64_t kNoSeed = UINT64_MAX;
+
+}  // namespace
+
+void fillPattern(std::byte* data, std::size_t bytes, std::uint64_t seed, std::uint64_t offset,
+                 bool complement) {
+  std::size_t i = 0;
+  while (i < bytes) {
+    if (((offset + i) & 7) == 0 && bytes - i >= 8) {
+      std::uint64_t word = patternWord(seed, (offset + i) >> 3);
+      if (complement) word = ~word;
+      std::memcpy(data + i, &word, 8);
+      i += 8;
+    } else {
+      const std::uint8_t byte = complement ? sentinelByte(seed, offset + i) : patternByte(seed, offset + i);
+      data[i++] = std::byte{byte};
+    }
+  }
+}
+
+Difference comparePattern(const std::byte* data, std::size_t bytes, std::uint64_t seed,
+                          std::uint64_t offset) {
+  Difference difference;
+  std::size_t i = 0;
+  while (i < bytes) {
+    std::size_t length = 1;
+    if (((offset + i) & 7) == 0 && bytes - i >= 8) {
+      std::uint64_t word;
+      std::memcpy(&word, data + i, 8);
+      length = 8;
+      if (word == patternWord(seed, (offset + i) >> 3)) {
+        i += length;
+        continue;
+      }
+    }
+    for (const std::size_t end = i + length; i < end; ++i) {
+      const auto byte = std::to_integer<std::uint8_t>(data[i]);
+      if (byte == patternByte(seed, offset + i)) continue;
+      if (difference.wrong++ == 0) difference.firstWrong = static_cast<std::int64_t>(i);
+      if (byte == sentinelByte(seed, offset + i)) ++difference.sentinel;
+    }
+  }
+  return difference;
+}
+
+void Verifier::launch(int gpu, bool fillKernel, std::uint64_t bytes, void** arguments) const {
+  constexpr unsigned kThreads = 256;
+  const DeviceContext& context = *resources_.context(gpu);
+  const std::uint64_t wanted = (bytes + kThreads - 1) / kThreads;
+  const auto most = static_cast<std::uint64_t>(context.multiprocessors()) * 8;
+  const auto blocks = static_cast<unsigned>(std::clamp<std::uint64_t>(wanted, 1, most));
+  const CurrentContext current(context);
+  P2P_CALL(cuLaunchKernel, fillKernel ? context.fillKernel() : context.checkKernel(), blocks, 1, 1, kThreads,
+           1, 1, 0, resources_.serviceStream(gpu).handle(), arguments, nullptr);
+}
+
+void Verifier::wait(int gpu, const char* what) const {
+  const std::uint64_t deadline = nowNs() + limitNs_;
+  for (;;) {
+    const cu::Result result = driver().cuStreamQuery(resources_.serviceStream(gpu).handle());
+    if (result == cu::kSuccess) return;
+    if (result != cu::kNotReady || nowNs() >= deadline)
+      throw cudaFailure(result, "cuStreamQuery",
+                        "(while " + std::string(what) + " on GPU " + std::to_string(gpu) + ")");
+    sched_yield();
+  }
+}
+
+void Verifier::fillStretch(int buffer, std::uint64_t at, std::uint64_t bytes, std::uint64_t seed,
+                           std::uint64_t offset, bool complement) const {
+  const BufferRow& row = program_.buffers[static_cast<std::size_t>(buffer)];
+  if (row.place != Place::kDevice) {
+    fillPattern(resources_.host(buffer) + at, bytes, seed, offset, complement);
+    return;
+  }
+  cu::DevicePtr data = resources_.address(buffer) + at;
+  std::uint32_t flag = complement ? 1 : 0;
+  void* arguments[] = {&data, &bytes, &seed, &offset, &flag};
+  launch(row.gpu, true, bytes, arguments);
+}
+
+void Verifier::fill() const {
+  for (std::size_t i = 0; i < program_.buffers.size(); ++i)
+    fillStretch(static_cast<int>(i), 0, program_.buffers[i].bytes, kNoSeed, 0, true);
+  for (const CheckRow& check : program_.checks)
+    fillStretch(check.buffer, check.offset, check.bytes, check.seed, check.patternOffset, true);
+  for (const SourceRow& source : program_.sources) {
+    const BufferRow& row = program_.buffers[static_cast<std::size_t>(source.buffer)];
+    fillStretch(source.buffer, 0, row.bytes, source.seed, 0, false);
+  }
+  for (const BufferRow& row : program_.buffers) {
+    if (row.place == Place::kDevice) wait(row.gpu, "filling");
+  }
+}
+
+std::uint64_t Verifier::countOnGpu(const CheckRow& check, int gpu) const {
+  const CurrentContext current(*resources_.context(gpu));
+  const cu::Stream stream = resources_.serviceStream(gpu).handle();
+  cu::DevicePtr data = resources_.address(check.buffer) + check.offset;
+  std::uint64_t bytes = check.bytes;
+  std::uint64_t seed = check.seed;
+  std::uint64_t offset = check.patternOffset;
+  cu::DevicePtr counter = resources_.counter(gpu);
+  void* arguments[] = {&data, &bytes, &seed, &offset, &counter};
+  const auto piece = reinterpret_cast<cu::DevicePtr>(resources_.piece());
+  std::memset(resources_.piece(), 0, sizeof(std::uint64_t));
+  P2P_CALL(cuMemcpyAsync, counter, piece, sizeof(std::uint64_t), stream);
+  launch(gpu, false, bytes, arguments);
+  P2P_CALL(cuMemcpyAsync, piece, counter, sizeof(std::uint64_t), stream);
+  wait(gpu, "checking");
+  std::uint64_t wrong = 0;
+  std::memcpy(&wrong, resources_.piece(), sizeof wrong);
+  return wrong;
+}
+
+Difference Verifier::readBack(const CheckRow& check, int gpu) const {
+  const CurrentContext current(*resources_.context(gpu));
+  Difference total;
+  for (std::uint64_t at = 0; at < check.bytes; at += Resources::kPieceBytes) {
+    const std::size_t bytes = std::min<std::uint64_t>(Resources::kPieceBytes, check.bytes - at);
+    P2P_CALL(cuMemcpyAsync, reinterpret_cast<cu::DevicePtr>(resources_.piece()),
+             resources_.address(check.buffer) + check.offset + at, bytes,
+             resources_.serviceStream(gpu).handle());
+    wait(gpu, "reading back");
+    const Difference piece = comparePattern(resources_.piece(), bytes, check.seed, check.patternOffset + at);
+    total.wrong += piece.wrong;
+    total.sentinel += piece.sentinel;
+    if (total.firstWrong < 0 && piece.firstWrong >= 0)
+      total.firstWrong = static_cast<std::int64_t>(check.offset + at) + piece.firstWrong;
+  }
+  return total;
+}
+
+std::vector<CheckResult> Verifier::compare() const {
+  std::vector<CheckResult> results;
+  for (const CheckRow& check : program_.checks) {
+    CheckResult result;
+    result.buffer = check.buffer;
+    result.bytes = check.bytes;
+    const BufferRow& row = program_.buffers[static_cast<std::size_t>(check.buffer)];
+    Difference seen;
+    if (row.place == Place::kDevice) {
+      result.wrongByOwner = countOnGpu(check, row.gpu);
+      seen = readBack(check, row.gpu);
+    } else {
+      seen = comparePattern(resources_.host(check.buffer) + check.offset, check.bytes, check.seed,
+                            check.patternOffset);
+      if (seen.firstWrong >= 0) seen.firstWrong += static_cast<std::int64_t>(check.offset);
+      result.wrongByOwner = seen.wrong;
+    }
+    result.wrongByReadBack = seen.wrong;
+    result.sentinelBytes = seen.sentinel;
+    result.firstWrong = seen.firstWrong;
+    results.push_back(result);
+  }
+  return results;
+}
+
+}  // namespace p2p
