@@ -8,9 +8,9 @@ export interface SamplingOptions {
   budgetMs?: number;
   /** Never fewer samples than this (unless cancelled); default 100. */
   minSamples?: number;
-  /** Never more samples than this; default 10000. */
+  /** Never more samples than this; default 2000. */
   maxSamples?: number;
-  /** Iterations run and thrown away first; default 20. */
+  /** Iterations run and thrown away first; default 200. */
   warmup?: number;
 }
 
@@ -33,8 +33,8 @@ export function samplingOf(options: SamplingOptions = {}): Sampling {
     target: 0.02,
     budgetMs: 1000,
     minSamples: 100,
-    maxSamples: 10_000,
-    warmup: 20,
+    maxSamples: 2000,
+    warmup: 200,
     ...options,
   };
   for (const [name, value] of Object.entries(sampling)) {

@@ -1,6 +1,7 @@
 /** tslab's converter and executor, created for one working directory, with what they tell made visible. */
 import { createRequire } from "node:module";
 import { forwardRequire, forwardTypeScriptLookups } from "./packages.js";
+import { expandShorthand, type TypeScriptParser } from "./shorthand.js";
 
 /** A finding of TypeScript in a cell. Lines and characters count from 0. */
 export interface Diagnostic {
@@ -79,7 +80,7 @@ export class Tslab {
     const { createExecutor } = require("tslab/dist/executor.js");
     this.#isComplete = isCompleteCode;
     const node: Converter = createConverter();
-    const convs = { node: this.#observed(node), browser: null, close: () => node.close() };
+    const convs = { node: this.#observed(node, ts), browser: null, close: () => node.close() };
     // tslab hands its findings to a console: a value of the last expression to log, what was thrown to error.
     this.#executor = createExecutor(cwd, convs, {
       log: (value: unknown) => {
@@ -92,12 +93,13 @@ export class Tslab {
   }
 
   /** The converter, noting diagnostics with their codes, and naming each cell's code so that stack frames tell cells apart. */
-  #observed(node: Converter): Converter {
+  #observed(node: Converter, ts: TypeScriptParser): Converter {
     return {
       ...node,
       convert: (previous, source) => {
-        const result = node.convert(previous, source);
-        this.#diagnostics = result.diagnostics;
+        const expanded = expandShorthand(ts, source);
+        const result = node.convert(previous, expanded.source);
+        this.#diagnostics = result.diagnostics.map(expanded.mapBack);
         if (result.output) {
           const name = `p2plab-cell-${this.#cell}.ts`;
           this.sources.set(name, { source, output: result.output, cell: this.#cell });
