@@ -188,20 +188,22 @@ interface NativeFailure extends Error {
   hint?: string;
 }
 
-/** Turns what the addon threw into the project's typed errors; anything else comes back as it was. */
+/**
+ * Turns what the addon threw into the project's typed errors, with the stack of the call; anything else, an error that is
+ * already typed among it, comes back as it was.
+ */
 export function translate(error: unknown): unknown {
-  if (!(error instanceof Error)) return error;
+  if (!(error instanceof Error) || error instanceof P2pError) return error;
   const failure = error as NativeFailure;
-  if (failure.code === "cuda") {
-    return new CudaError(
-      failure.result ?? -1,
-      failure.resultName ?? "?",
-      failure.call ?? "?",
-      failure.hint ?? "",
-    );
-  }
-  if (failure.code !== undefined) return new P2pError(failure.code, failure.message, failure.hint ?? "");
-  return error;
+  if (failure.code === undefined) return error;
+  const { result = -1, resultName = "?", call = "?", hint = "" } = failure;
+  const typed =
+    failure.code === "cuda"
+      ? new CudaError(result, resultName, call, hint)
+      : new P2pError(failure.code, failure.message, hint);
+  const frames = failure.stack?.indexOf("\n    at ") ?? -1;
+  if (frames >= 0) typed.stack = `${typed.name}: ${typed.message}${failure.stack?.slice(frames)}`;
+  return typed;
 }
 
 let loaded: NativeAddon | null = null;

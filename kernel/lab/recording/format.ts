@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import {
   columnFromArray,
   float64,
+  int32,
   list,
   tableFromColumns,
   tableFromIPC,
@@ -84,6 +85,7 @@ export function encodeRecording(recording: Recording): Uint8Array {
   const rows = recording.runs.map(rowOf);
   const head = { schema: SCHEMA, provenance: recording.provenance, info: recording.info };
   const text = JSON.stringify(head);
+  const series = list(fitsInt32(rows) ? int32() : float64());
   const table = tableFromColumns([
     [
       "hash",
@@ -101,7 +103,7 @@ export function encodeRecording(recording: Recording): Uint8Array {
     ],
     ...SERIES.map(
       (name) =>
-        [name, columnFromArray(rows.map((row) => row[name]) as unknown as number[][], list(float64()))] as [
+        [name, columnFromArray(rows.map((row) => row[name]) as unknown as number[][], series)] as [
           string,
           ReturnType<typeof columnFromArray>,
         ],
@@ -158,6 +160,11 @@ export function decodeRecording(bytes: Uint8Array, origin: string): Recording {
     );
   }
   return { provenance: head.provenance, info: head.info, runs: rows.map(runOf) };
+}
+
+/** Whole nanoseconds under two seconds, as nearly all are: stored in half the space, without loss. */
+function fitsInt32(rows: readonly Row[]): boolean {
+  return rows.every((row) => SERIES.every((name) => row[name].every((value) => value === (value | 0))));
 }
 
 function rowOf(run: RecordedRun): Row {
