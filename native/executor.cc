@@ -35,7 +35,7 @@ class Executor::Entered {
   explicit Entered(const Executor& executor)
       : peers_(Peers::instance().hold(executor.peers_)),
         thread_(executor.numaNode_),
-        context_(*executor.resources_->stream(executor.program_.operations.front().stream).context()) {}
+        context_(*executor.timed_.first) {}
 
  private:
   Peers::InFlight peers_;
@@ -134,7 +134,7 @@ Timing Executor::time(const Call&, std::span<double> totalNs, std::span<double> 
   const Step* const end = begin + timed_.steps.size();
   std::size_t done = 0;
   for (; done < totalNs.size() && !cancelled_.load(std::memory_order_relaxed); ++done) {
-    if (timed_.switches) P2P_CALL(cuCtxSetCurrent, timed_.firstContext);
+    if (timed_.switches) P2P_CALL(cuCtxSetCurrent, timed_.first->handle());
     const std::uint64_t t0 = nowNs();
     const StepResult submitted = runSteps(entries, begin, split, t0 + limit);
     const std::uint64_t apiEnd = nowNs();
@@ -167,7 +167,7 @@ Trace Executor::trace(const Call&, std::size_t iterations, bool full, double dea
   try {
     for (std::size_t i = 0; i < kTraceWarmup + iterations && !cancelled_.load(std::memory_order_relaxed);
          ++i) {
-      if (timed_.switches) P2P_CALL(cuCtxSetCurrent, timed_.firstContext);
+      if (timed_.switches) P2P_CALL(cuCtxSetCurrent, timed_.first->handle());
       const std::uint64_t deadline = nowNs() + limit;
       const std::uint64_t t0 = tracer.now();
       const StepResult submitted = runSteps(entries, begin, split, deadline);
@@ -209,7 +209,7 @@ std::vector<CheckResult> Executor::verify(const Call&, double deadlineMs) {
   try {
     const Verifier verifier(program_, *resources_, limit);
     verifier.fill();
-    if (bounded_.switches) P2P_CALL(cuCtxSetCurrent, bounded_.firstContext);
+    if (bounded_.switches) P2P_CALL(cuCtxSetCurrent, bounded_.first->handle());
     const Step* const begin = bounded_.steps.data();
     const StepResult ran = runSteps(driver(), begin, begin + bounded_.steps.size(), nowNs() + limit);
     if (ran.result != cu::kSuccess) fail(ran, 0, deadlineMs);

@@ -2,10 +2,20 @@
 
 #include <sched.h>
 
+#include <algorithm>
+
 #include "clock.h"
 #include "driver_library.h"
 
 namespace p2p {
+
+namespace {
+
+// Page-locking takes time: no more than the checks need, and large ones are read back piece by piece.
+constexpr std::size_t kLeastPiece = 4096;
+constexpr std::size_t kMostPiece = std::size_t{16} << 20;
+
+}  // namespace
 
 Resources::Resources(const ProgramRows& program) {
   for (const int gpu : program.streams) contexts_[gpu];
@@ -50,7 +60,9 @@ Resources::Resources(const ProgramRows& program) {
     service->counter = std::make_unique<DeviceMemory>(context, sizeof(std::uint64_t));
     service_[gpu] = std::move(service);
   }
-  piece_ = std::make_unique<PinnedMemory>(any, kPieceBytes);
+  for (const CheckRow& check : program.checks) pieceBytes_ = std::max<std::size_t>(pieceBytes_, check.bytes);
+  pieceBytes_ = std::clamp(pieceBytes_, kLeastPiece, kMostPiece);
+  piece_ = std::make_unique<PinnedMemory>(any, pieceBytes_);
 }
 
 cu::Result Resources::drain(std::uint64_t deadlineNs) const {

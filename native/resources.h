@@ -31,7 +31,7 @@ class Resources {
   const Stream& serviceStream(int gpu) const { return *service_.at(gpu)->stream; }
   cu::DevicePtr counter(int gpu) const { return service_.at(gpu)->counter->address(); }
   std::byte* piece() const { return piece_->data(); }
-  static constexpr std::size_t kPieceBytes = std::size_t{16} << 20;
+  std::size_t pieceBytes() const { return pieceBytes_; }
 
   // Polls all streams until their work is complete. kSuccess; kNotReady when `deadlineNs` passed first (0
   // polls once); or the error that a stream answers.
@@ -49,6 +49,7 @@ class Resources {
   std::vector<std::unique_ptr<PinnedMemory>> pinnedMemory_;
   std::vector<std::unique_ptr<PageableMemory>> pageableMemory_;
   std::unique_ptr<PinnedMemory> piece_;
+  std::size_t pieceBytes_ = 0;
   std::vector<cu::DevicePtr> addresses_;
   std::vector<std::unique_ptr<Event>> events_;
   std::vector<std::unique_ptr<Stream>> streams_;

@@ -70,7 +70,7 @@ StepTable buildSteps(const ProgramRows& program, const Resources& resources, boo
       // As a program of several GPUs does with cudaSetDevice: submit with the stream's own context current.
       const cu::Context own = resources.stream(row.stream).context()->handle();
       if (!current) {
-        table.firstContext = own;
+        table.first = resources.stream(row.stream).context().get();
       } else if (own != current) {
         Step change{};
         change.what = Step::Do::kSetContext;
@@ -86,8 +86,7 @@ StepTable buildSteps(const ProgramRows& program, const Resources& resources, boo
       table.steps.push_back(step);
     }
   }
-  if (!table.firstContext)
-    table.firstContext = resources.stream(program.operations.front().stream).context()->handle();
+  if (!table.first) table.first = resources.stream(program.operations.front().stream).context().get();
   return table;
 }
 

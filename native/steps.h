@@ -29,8 +29,9 @@ struct StepTable {
   std::vector<Step> steps;
   // Steps before it end with the last submit call; only syncs come after.
   std::size_t submitEnd = 0;
-  // Context of the first submit; to be made current before each iteration when `switches` is true.
-  cu::Context firstContext = nullptr;
+  // Context of the first submit, current when an iteration begins; to be set again each time when `switches`
+  // is true.
+  const DeviceContext* first = nullptr;
   bool switches = false;
 };
 

@@ -136,8 +136,8 @@ std::uint64_t Verifier::countOnGpu(const CheckRow& check, int gpu) const {
 Difference Verifier::readBack(const CheckRow& check, int gpu) const {
   const CurrentContext current(*resources_.context(gpu));
   Difference total;
-  for (std::uint64_t at = 0; at < check.bytes; at += Resources::kPieceBytes) {
-    const std::size_t bytes = std::min<std::uint64_t>(Resources::kPieceBytes, check.bytes - at);
+  for (std::uint64_t at = 0; at < check.bytes; at += resources_.pieceBytes()) {
+    const std::size_t bytes = std::min<std::uint64_t>(resources_.pieceBytes(), check.bytes - at);
     P2P_CALL(cuMemcpyAsync, reinterpret_cast<cu::DevicePtr>(resources_.piece()),
              resources_.address(check.buffer) + check.offset + at, bytes,
              resources_.serviceStream(gpu).handle());

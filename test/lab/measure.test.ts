@@ -2,7 +2,7 @@ import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import type { P2pError } from "../../kernel/lab/errors.js";
 import { breakdown } from "../../kernel/lab/measure/breakdown.js";
-import { fitLine } from "../../kernel/lab/measure/fit.js";
+import { fitCurve, fitLine, timeAt } from "../../kernel/lab/measure/fit.js";
 import { sweep } from "../../kernel/lab/measure/sweep.js";
 import { provenancesOf } from "../../kernel/lab/measure/table.js";
 import { onProgress, type Progress } from "../../kernel/lab/progress.js";
@@ -99,7 +99,7 @@ measure("progress counts up to the total", async () => {
   assert.ok(seen.every((progress) => progress.total === 3));
 });
 
-measure("fitLine recovers an exact line and never a negative intercept", () => {
+measure("fitLine recovers an exact line, and gives neither a negative intercept nor a negative slope", () => {
   const exact = [8, 4096, 1048576].map((bytes) => ({ bytes, ns: 1500 + bytes / 400 }));
   const line = fitLine(exact);
   near(line.alphaNs, 1500, 1e-6);
@@ -111,6 +111,30 @@ measure("fitLine recovers an exact line and never a negative intercept", () => {
   ]);
   assert.is(through.alphaNs, 0);
   assert.ok(through.rateGbps > 0 && through.worstResidual > 0.1);
+  const falling = fitLine([
+    { bytes: 100, ns: 200 },
+    { bytes: 1000, ns: 100 },
+  ]);
+  assert.is(falling.rateGbps, Number.POSITIVE_INFINITY);
+  near(falling.alphaNs, 120, 1e-9);
+});
+
+measure("fitCurve takes one line where one does, and finds the bend where two are needed", () => {
+  const sizes = [8, 64, 512, 4096, 32768, 262144, 2097152, 16777216, 67108864];
+  const one = fitCurve(sizes.map((bytes) => ({ bytes, ns: 1500 + bytes / 400 })));
+  assert.is(one.segments.length, 1);
+  const bent = fitCurve(
+    sizes.map((bytes) => ({ bytes, ns: bytes <= 32768 ? 1540 + bytes / 131 : 1770 + bytes / 394 })),
+  );
+  assert.is(bent.segments.length, 2);
+  assert.is(bent.segments[0]?.upToBytes, 32768);
+  near(timeAt(bent, 67108864), 1770 + 67108864 / 394, 1);
+  near(timeAt(bent, 8), 1540 + 8 / 131, 0.1);
+});
+
+measure("fitCurve owns up to what it cannot fit", () => {
+  const noisy = [8, 64, 512, 4096, 32768, 262144].map((bytes, i) => ({ bytes, ns: i % 2 ? 2000 : 1000 }));
+  assert.ok(fitCurve(noisy).worstResidual > 0.2);
 });
 
 measure.run();

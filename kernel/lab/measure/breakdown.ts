@@ -3,7 +3,7 @@ import type { Machine, Run } from "../machine.js";
 import { reportProgress } from "../progress.js";
 import { median, type SamplingOptions } from "../sampling.js";
 import { type Bytes, formatBytes, nsToUs, parseBytes, sizes } from "../units.js";
-import { fitLine } from "./fit.js";
+import { fitCurve, timeAt } from "./fit.js";
 import { provenanceFields, type Table, tableOf } from "./table.js";
 import { type Path, transfer } from "./transfer.js";
 
@@ -27,13 +27,14 @@ export const FIT_SIZES: readonly number[] = sizes("8 B", "64 MiB", { factor: 8 }
  * Splits the latency of a transfer into four parts that add up, each the median over the traced iterations:
  *
  * - `launch_us`   t0 → t1: submit call entered until the engine starts
- * - `setup_us`    size-independent part of engine time: the intercept of engine time against bytes
- * - `link_us`     size-dependent part: bytes / fitted rate
+ * - `setup_us`    size-independent part of engine time: the intercept of engine time against bytes (first segment of the fit)
+ * - `link_us`     size-dependent part: fitted engine time less the intercept; bytes / rate where one line fits
  * - `receiver_us` t3 → t4: engine end until the host's sync has returned
  *
  * `sum_us` is held against `traced_us`, the total by the host's own stamps in the traced pass (`closure_traced_pct`), and,
  * less the tracer's own cost `observer_us` = traced − untraced, against the untraced `total_us` (`closure_pct`).
- * `engine_us` is the median engine time as measured; `rate_gbps` and `fit_worst_pct` describe the fitted line.
+ * `engine_us` is the median engine time as measured; `rate_gbps` is the rate of the fit's
+ * last segment, `fit_worst_pct` its largest residual: where that is large, so is the doubt in setup and link.
  *
  * @throws P2pError `not-available` where the machine has no tracer.
  */
@@ -55,14 +56,15 @@ export async function breakdown(machine: Machine, options: BreakdownOptions): Pr
       runs.set(bytes, await traced(machine, options, path, bytes));
     }
     const engineNs = (bytes: number) => median(traceOf(runs.get(bytes)).engineNs);
-    const line = fitLine(ladder.map((bytes) => ({ bytes, ns: engineNs(bytes) })));
+    const curve = fitCurve(ladder.map((bytes) => ({ bytes, ns: engineNs(bytes) })));
     for (const bytes of shown) {
       const run = runs.get(bytes) as Run;
       const trace = traceOf(run);
       const launchNs = median(trace.launchNs);
-      const linkNs = bytes / line.rateGbps;
+      const setupNs = (curve.segments[0] as { alphaNs: number }).alphaNs;
+      const linkNs = timeAt(curve, bytes) - setupNs;
       const receiverNs = median(trace.receiverNs);
-      const sumNs = launchNs + line.alphaNs + linkNs + receiverNs;
+      const sumNs = launchNs + setupNs + linkNs + receiverNs;
       const tracedNs = median(trace.totalNs);
       const totalNs = run.samples.convergence.medianNs;
       rows.push({
@@ -71,7 +73,7 @@ export async function breakdown(machine: Machine, options: BreakdownOptions): Pr
         to: options.to,
         bytes,
         launch_us: nsToUs(launchNs),
-        setup_us: nsToUs(line.alphaNs),
+        setup_us: nsToUs(setupNs),
         link_us: nsToUs(linkNs),
         receiver_us: nsToUs(receiverNs),
         sum_us: nsToUs(sumNs),
@@ -82,8 +84,8 @@ export async function breakdown(machine: Machine, options: BreakdownOptions): Pr
         closure_pct: (100 * (sumNs - tracedNs)) / totalNs,
         api_us: nsToUs(median(run.samples.apiNs)),
         engine_us: nsToUs(engineNs(bytes)),
-        rate_gbps: line.rateGbps,
-        fit_worst_pct: 100 * line.worstResidual,
+        rate_gbps: (curve.segments.at(-1) as { rateGbps: number }).rateGbps,
+        fit_worst_pct: 100 * curve.worstResidual,
         n: trace.totalNs.length,
         ...provenanceFields(run.provenance),
       });
