@@ -46,6 +46,10 @@ export function fitLine(points: readonly Point[]): LineFit {
     alphaNs = 0;
     slope = wxy / wxx;
   }
+  if (slope < 0) {
+    slope = 0;
+    alphaNs = wy / w;
+  }
   const worstResidual = Math.max(
     ...points.map(({ bytes, ns }) => Math.abs(alphaNs + slope * bytes - ns) / ns),
   );
