@@ -1,0 +1,119 @@
+/** Builds what the native tests need into build/test-native/, once for each state of the sources. */
+import { execFileSync, type SpawnSyncReturns, spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+export const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
+const OUT = join(ROOT, "build/test-native");
+const CXX = process.env.CXX ?? "g++";
+
+export const ADDON = process.env.P2PLAB_ADDON ?? join(ROOT, "build/Release/p2p.node");
+
+/** Why a tool or file that some tests need is missing; null when it is there. */
+export function missing(what: "compiler" | "addon" | "nvcc" | "cuda headers"): string | null {
+  if (process.platform !== "linux") return "the addon measures on Linux only";
+  if (what === "addon") return existsSync(ADDON) ? null : `no ${ADDON} (npm run build:addon)`;
+  if (what === "cuda headers") {
+    return existsSync(join(CUDA_INCLUDE, "cupti.h")) ? null : `no cupti.h in ${CUDA_INCLUDE}`;
+  }
+  const tool = what === "compiler" ? CXX : "nvcc";
+  return spawnSync(tool, ["--version"]).status === 0 ? null : `no ${tool} on this machine`;
+}
+
+export const CUDA_INCLUDE = join(process.env.CUDA_HOME ?? "/usr/local/cuda", "include");
+
+/** The stand-in libcuda; `old` lacks a symbol. */
+export function fakeCuda(old = false): string {
+  const flags = old ? ["-DP2P_FAKE_OLD_DRIVER"] : [];
+  return build(
+    old ? "libcuda-old.so.1" : "libcuda.so.1",
+    ["test/fake-driver/fake_cuda.cc"],
+    [...SHARED, ...flags],
+  );
+}
+
+export function fakeCupti(): string {
+  return build("libcupti.so.13", ["test/fake-driver/fake_cupti.cc"], SHARED);
+}
+
+const SHARED = ["-O1", "-g", "-shared", "-fPIC"];
+
+/** Files of native/ that know Node.js; everything else is the core. */
+const NODE_FILES = /^(addon|arguments|js_errors|\w+_object)\.cc$/;
+
+/** A program of test/native/ with the core of the addon. */
+export function coreProgram(name: string, source: string, flags: readonly string[]): string {
+  const core = readdirSync(join(ROOT, "native"))
+    .filter((file) => file.endsWith(".cc") && !NODE_FILES.test(file))
+    .map((file) => `native/${file}`);
+  return build(name, [source, ...core], [...flags, "-pthread"]);
+}
+
+/** Compiles to OUT/<hash>/name; the hash is of every source and header and of the flags. */
+function build(name: string, sources: readonly string[], flags: readonly string[]): string {
+  const hash = createHash("sha256").update(JSON.stringify([CXX, sources, flags]));
+  for (const folder of ["native", "test/native", "test/fake-driver"]) {
+    for (const file of readdirSync(join(ROOT, folder)).sort()) {
+      if (/\.(cc|h|ptx)$/.test(file)) hash.update(file).update(readFileSync(join(ROOT, folder, file)));
+    }
+  }
+  const folder = join(OUT, hash.digest("hex").slice(0, 12));
+  const file = join(folder, name);
+  if (existsSync(file)) return file;
+  mkdirSync(folder, { recursive: true });
+  // Several test files may build the same at once: each writes its own name, and the last rename wins.
+  const temporary = `${file}.${process.pid}`;
+  const generated = join(folder, `generated.${process.pid}`);
+  mkdirSync(generated, { recursive: true });
+  const ptx = join(generated, "kernels_ptx.h");
+  execFileSync(process.execPath, ["native/embed-ptx.mjs", "native/kernels.ptx", ptx], { cwd: ROOT });
+  const warnings = ["-Wall", "-Wextra", "-Werror"];
+  const includes = ["-I", "native", "-I", generated];
+  const all = ["-std=c++20", ...warnings, ...includes, ...flags, ...sources, "-o", temporary, "-ldl"];
+  const compiled = spawnSync(CXX, all, { cwd: ROOT, encoding: "utf8" });
+  if (compiled.status !== 0) throw new Error(`${CXX} ${all.join(" ")}\n${compiled.stderr}`);
+  renameSync(temporary, file);
+  return file;
+}
+
+/** Environment of a process that uses the stand-ins; nothing of the machine's own CUDA gets in. */
+export function fakeEnvironment(settings: Record<string, string> = {}): NodeJS.ProcessEnv {
+  const own = Object.entries(process.env).filter(([name]) => !/^(P2PLAB_|CUDA_|LD_LIBRARY_PATH)/.test(name));
+  return { ...Object.fromEntries(own), P2PLAB_LIBCUDA: fakeCuda(), P2PLAB_CUPTI: fakeCupti(), ...settings };
+}
+
+/**
+ * Runs a script (the body of an async function with `addon`, `push`, `print`) in a process of its own with the addon on
+ * the stand-in driver; what it prints comes back, one JSON value a line.
+ */
+export function inChild(script: string, settings: Record<string, string> = {}): ChildResult {
+  const body = `
+    const addon = require(${JSON.stringify(ADDON)});
+    const print = (value) => console.log(JSON.stringify(value));
+    const failure = (error) => ({ code: error.code, message: error.message, hint: error.hint, result: error.result, call: error.call });
+    // GPU 0 to GPU 1, pushed by GPU 0.
+    const push = (change = {}) => ({
+      buffers: Float64Array.of(0, 0, 64, 0, 1, 64), streams: Int32Array.of(0), eventCount: 0,
+      operations: Float64Array.of(1, 0, 0, 1, 64, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0),
+      peers: Int32Array.of(0, 1, 1, 1, 0, 1), sources: Float64Array.of(0, 7), checks: Float64Array.of(1, 0, 64, 7, 0), ...change });
+    (async () => {${script}})().catch((error) => { console.error(error); process.exit(9); });`;
+  const child = spawnSync(process.execPath, ["--expose-gc", "-e", body], {
+    encoding: "utf8",
+    env: fakeEnvironment(settings),
+    timeout: 60_000,
+  });
+  return {
+    ...child,
+    lines: child.stdout
+      .split("\n")
+      .filter(Boolean)
+      .map((line) => JSON.parse(line)),
+  };
+}
+
+export interface ChildResult extends SpawnSyncReturns<string> {
+  // biome-ignore lint/suspicious/noExplicitAny: whatever the script printed
+  lines: any[];
+}
