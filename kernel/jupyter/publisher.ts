@@ -1,0 +1,76 @@
+/** A request's outputs on their way to the front ends: streams gathered, everything in order. */
+import type { CellOutput } from "../session/index.js";
+import type { ToSockets } from "./link.js";
+import type { Header } from "./wire.js";
+
+const FLUSH_MS = 20;
+const FLUSH_CHARACTERS = 32_768;
+
+export class OutputPublisher {
+  readonly #parent: Header;
+  readonly #send: (message: ToSockets) => void;
+  #name: "stdout" | "stderr" = "stdout";
+  #text = "";
+  #timer: NodeJS.Timeout | null = null;
+
+  constructor(parent: Header, send: (message: ToSockets) => void) {
+    this.#parent = parent;
+    this.#send = send;
+  }
+
+  publish(type: string, content: Record<string, unknown>): void {
+    this.flush();
+    this.#send({ kind: "publish", type, content, parent: this.#parent });
+  }
+
+  output(output: CellOutput): void {
+    switch (output.type) {
+      case "stream":
+        return this.#stream(output.name, output.text);
+      case "display_data":
+        return this.publish("display_data", {
+          data: output.data,
+          metadata: output.metadata,
+          transient: output.displayId ? { display_id: output.displayId } : {},
+        });
+      case "update_display_data":
+        return this.publish("update_display_data", {
+          data: output.data,
+          metadata: output.metadata,
+          transient: { display_id: output.displayId },
+        });
+      case "execute_result":
+        return this.publish("execute_result", {
+          data: output.data,
+          metadata: output.metadata,
+          execution_count: output.executionCount,
+        });
+      case "error":
+        return this.publish("error", {
+          ename: output.ename,
+          evalue: output.evalue,
+          traceback: output.traceback,
+        });
+      case "clear_output":
+        return this.publish("clear_output", { wait: output.wait });
+    }
+  }
+
+  #stream(name: "stdout" | "stderr", text: string): void {
+    if (name !== this.#name) this.flush();
+    this.#name = name;
+    this.#text += text;
+    if (this.#text.length >= FLUSH_CHARACTERS) this.flush();
+    else this.#timer ??= setTimeout(() => this.flush(), FLUSH_MS);
+  }
+
+  /** Sends what is gathered. */
+  flush(): void {
+    if (this.#timer) clearTimeout(this.#timer);
+    this.#timer = null;
+    if (this.#text === "") return;
+    const content = { name: this.#name, text: this.#text };
+    this.#text = "";
+    this.#send({ kind: "publish", type: "stream", content, parent: this.#parent });
+  }
+}

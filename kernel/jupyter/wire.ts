@@ -1,0 +1,112 @@
+/** Jupyter's wire messages (protocol 5.4): frames, signed. Nothing of a message is looked at before its signature is right. */
+import { createHmac, randomUUID, timingSafeEqual } from "node:crypto";
+
+export const PROTOCOL_VERSION = "5.4";
+
+export interface Header {
+  msg_id: string;
+  msg_type: string;
+  session: string;
+  username: string;
+  date: string;
+  version: string;
+}
+
+export interface Message {
+  /** Routing frames before the delimiter; empty when published. */
+  identities: Uint8Array[];
+  header: Header;
+  /** Header of the request this answers; empty object for none. */
+  parent: Header | Record<string, never>;
+  metadata: Record<string, unknown>;
+  content: Record<string, unknown>;
+}
+
+const DELIMITER = "<IDS|MSG>";
+
+/** Signs and checks with the key of the connection file; an empty key means that messages are not signed. */
+export class Wire {
+  readonly #key: string;
+  readonly #session = randomUUID();
+
+  /** @throws Error for a signature scheme other than hmac-sha256. */
+  constructor(key: string, scheme: string) {
+    if (key !== "" && scheme !== "hmac-sha256")
+      throw new Error(`signature scheme ${scheme} is not hmac-sha256`);
+    this.#key = key;
+  }
+
+  /** A message of this kernel. */
+  message(
+    type: string,
+    content: Record<string, unknown>,
+    parent: Message["parent"] = {},
+    more: { identities?: Uint8Array[]; metadata?: Record<string, unknown> } = {},
+  ): Message {
+    const header: Header = {
+      msg_id: randomUUID(),
+      msg_type: type,
+      session: this.#session,
+      username: "kernel",
+      date: new Date().toISOString(),
+      version: PROTOCOL_VERSION,
+    };
+    return { identities: more.identities ?? [], header, parent, metadata: more.metadata ?? {}, content };
+  }
+
+  encode(message: Message): Buffer[] {
+    const parts = [message.header, message.parent, message.metadata, message.content].map((part) =>
+      Buffer.from(JSON.stringify(part)),
+    );
+    return [
+      ...message.identities.map((identity) => Buffer.from(identity)),
+      Buffer.from(DELIMITER),
+      Buffer.from(this.#signature(parts)),
+      ...parts,
+    ];
+  }
+
+  /**
+   * @returns the message, or null for anything that is not one: wrong frames, wrong signature, parts that are no JSON objects.
+   * What was wrong is not told to the sender.
+   */
+  decode(frames: readonly Uint8Array[]): Message | null {
+    const delimiter = frames.findIndex((frame) => Buffer.from(frame).equals(Buffer.from(DELIMITER)));
+    if (delimiter < 0 || frames.length < delimiter + 6) return null;
+    const parts = frames.slice(delimiter + 2, delimiter + 6).map((frame) => Buffer.from(frame));
+    if (!this.#isSigned(parts, Buffer.from(frames[delimiter + 1] as Uint8Array))) return null;
+    const [header, parent, metadata, content] = parts.map(objectOf);
+    if (!header || !parent || !metadata || !content || typeof header.msg_type !== "string") return null;
+    return {
+      identities: frames.slice(0, delimiter).map((frame) => new Uint8Array(frame)),
+      header: header as unknown as Header,
+      parent: parent as Message["parent"],
+      metadata,
+      content,
+    };
+  }
+
+  #signature(parts: readonly Buffer[]): string {
+    if (this.#key === "") return "";
+    const hmac = createHmac("sha256", this.#key);
+    for (const part of parts) hmac.update(part);
+    return hmac.digest("hex");
+  }
+
+  #isSigned(parts: readonly Buffer[], signature: Buffer): boolean {
+    if (this.#key === "") return true;
+    const expected = Buffer.from(this.#signature(parts));
+    return expected.length === signature.length && timingSafeEqual(expected, signature);
+  }
+}
+
+function objectOf(part: Buffer): Record<string, unknown> | null {
+  try {
+    const value: unknown = JSON.parse(part.toString("utf8"));
+    return typeof value === "object" && value !== null && !Array.isArray(value)
+      ? (value as Record<string, unknown>)
+      : null;
+  } catch {
+    return null;
+  }
+}
