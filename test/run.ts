@@ -1,83 +1,133 @@
 /**
- * Runs the uvu suites and closes uvu's traps: each file in a process of its own with a time limit; a file fails that ran no
- * test, lost one, holds `.only`, or has a suite that is never run. Skipped tests must give their reason in the title after
- * "skipped:"; under P2PLAB_REQUIRE=1 a skipped test is a failure. The last line is `N passed, N failed`.
+ * Runs the uvu suites and closes uvu's traps. Each file runs in a process of its own with a time limit, and fails when it ran
+ * no test, lost one, holds `.only`, has a suite that is never run, or does not end. A test that cannot run here is declared as
+ * `test.skip("skipped: REASON", …)`; under P2PLAB_REQUIRE=1 it is a failure. The last line is `N passed, N failed`.
  *
- *     node dist/test/run.js [FILTER…]      only files whose path holds one of the filters
+ *     node dist/test/run.js [--folder FOLDER] [FILTER…]      only files whose path holds one of the filters
+ *
+ * A file that needs more than the default 120 s says so: `export const TIME_LIMIT_S = 240;`
  */
 import { spawn } from "node:child_process";
-import { readdirSync, readFileSync } from "node:fs";
-import { join, relative } from "node:path";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { readRules } from "./run/rules.js";
 
-const HERE = fileURLToPath(new URL(".", import.meta.url));
-const ROOT = join(HERE, "../..");
-const DEFAULT_LIMIT_S = 120;
+const COMPILED = fileURLToPath(new URL(".", import.meta.url));
+const ROOT = join(COMPILED, "../..");
 const PARALLEL = 2;
 
-interface FileResult {
-  file: string;
-  passed: number;
-  failed: number;
-  skipped: number;
-  problem: string | null;
-  output: string;
-  seconds: number;
+interface Suite {
+  /** Name of the file from the tests' folder, such as `lab/units.test`. */
+  readonly name: string;
+  readonly source: string;
+  /** What Node.js runs. */
+  readonly program: string;
 }
 
-/** What is wrong with a suite before it is run. */
-function staticProblem(source: string): string | null {
-  const code = source.replace(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, "");
-  const suites = [...code.matchAll(/(?:const|let)\s+(\w+)\s*=\s*suite(?:<[^>]*>)?\(/g)].map(
-    (match) => match[1] as string,
-  );
-  if (suites.length === 0) return "it declares no suite";
-  for (const name of suites) {
-    if (new RegExp(`\\b${name}\\.only\\(`).test(code)) return `suite ${name} has a left-over .only`;
-    if (!new RegExp(`\\b${name}\\.run\\(\\)`).test(code)) return `suite ${name} is never run`;
-  }
-  return null;
+interface Result {
+  readonly name: string;
+  readonly passed: number;
+  readonly failed: number;
+  /** Reasons of skipped tests. */
+  readonly skipped: readonly string[];
+  /** What is wrong beside failing tests; null when nothing is. */
+  readonly problem: string | null;
+  readonly output: string;
+  readonly seconds: number;
 }
 
-function limitOf(source: string): number {
-  const match = /^export const TIME_LIMIT_S = (\d+);/m.exec(source);
-  return match ? Number(match[1]) : DEFAULT_LIMIT_S;
+/**
+ * The suites of a folder, by their sources: one that was not compiled is then a failure instead of being overlooked.
+ * @param folder holds sources `*.test.ts` whose programs are under dist/test, or programs `*.test.js` themselves.
+ */
+function suitesOf(folder: string, filters: readonly string[]): Suite[] {
+  return readdirSync(folder, { recursive: true, encoding: "utf8" })
+    .filter((file) => /\.test\.(ts|js)$/.test(file) && !file.includes("node_modules"))
+    .filter((file) => filters.length === 0 || filters.some((filter) => file.includes(filter)))
+    .sort()
+    .map((file) => ({
+      name: file.replace(/\.(ts|js)$/, ""),
+      source: readFileSync(join(folder, file), "utf8"),
+      program: file.endsWith(".ts")
+        ? join(COMPILED, file.replace(/\.ts$/, ".js"))
+        : join(resolve(folder), file),
+    }));
 }
 
-function runFile(file: string): Promise<FileResult> {
-  const source = readFileSync(join(ROOT, relative(join(ROOT, "dist"), file)).replace(/\.js$/, ".ts"), "utf8");
-  const name = relative(HERE, file);
+async function run(suite: Suite, skipsFail: boolean): Promise<Result> {
+  const { name } = suite;
+  const rules = readRules(suite.source);
+  const problem = existsSync(suite.program)
+    ? rules.problem
+    : `it is not compiled: ${suite.program} is missing`;
+  if (problem) return { name, passed: 0, failed: 1, skipped: [], problem, output: "", seconds: 0 };
   const began = performance.now();
-  const problem = staticProblem(source);
-  if (problem)
-    return Promise.resolve({ file: name, passed: 0, failed: 1, skipped: 0, problem, output: "", seconds: 0 });
-  return new Promise((resolve) => {
-    const limit = limitOf(source);
-    const child = spawn(process.execPath, [file], {
+  const end = await runProgram(suite.program, rules.limitS);
+  const seconds = (performance.now() - began) / 1000;
+  const passed = countOf(end.output, "Passed");
+  const skips = countOf(end.output, "Skipped");
+  const skipped = skips > 0 ? reasonsOf(rules.skipReasons, end.output) : [];
+  const lost = countOf(end.output, "Total") - passed;
+  const ownProblem = end.problem ?? (passed + lost + skips === 0 ? "it ran no test" : null);
+  const failed = lost + (ownProblem && lost === 0 ? 1 : 0) + (skipsFail ? skips : 0);
+  return {
+    name,
+    passed,
+    failed,
+    skipped,
+    problem:
+      ownProblem ??
+      (skipsFail && skips > 0 ? `skipped where everything must run: ${skipped.join("; ")}` : null),
+    output: end.output,
+    seconds,
+  };
+}
+
+/** The number that uvu's summary ends with; tests may have printed the like before it. */
+function countOf(output: string, label: string): number {
+  const last = [...output.matchAll(new RegExp(`^\\s*${label}:\\s+(\\d+)`, "gm"))].at(-1);
+  return last ? Number(last[1]) : 0;
+}
+
+/** uvu does not print what it skips: reasons are lines that the test printed, otherwise the titles in its source. */
+function reasonsOf(titles: readonly string[], output: string): readonly string[] {
+  const printed = [...output.matchAll(/^skipped: (.+)$/gm)].map((match) => match[1] as string);
+  return printed.length > 0 ? printed : titles;
+}
+
+/** Runs a program to its end; `problem` is null when it ended by itself with code 0, or only because a test failed. */
+function runProgram(program: string, limitS: number): Promise<{ output: string; problem: string | null }> {
+  return new Promise((done) => {
+    const child = spawn(process.execPath, [program], {
       cwd: ROOT,
       stdio: ["ignore", "pipe", "pipe"],
       env: { ...process.env, NO_COLOR: "1", FORCE_COLOR: "0" },
       detached: process.platform !== "win32",
     });
     let output = "";
-    child.stdout.on("data", (chunk) => {
-      output += chunk;
-    });
-    child.stderr.on("data", (chunk) => {
-      output += chunk;
-    });
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.setEncoding("utf8").on("data", (text: string) => {
+        output += text;
+      });
+    }
     let late = false;
     const timer = setTimeout(() => {
       late = true;
       kill(child.pid);
-    }, limit * 1000);
-    child.once("close", (code, signal) => {
+    }, limitS * 1000);
+    child.once("exit", (code, signal) => {
       clearTimeout(timer);
-      resolve({
-        file: name,
-        ...verdict(output, code, signal, late ? limit : null),
-        output,
-        seconds: (performance.now() - began) / 1000,
+      // Whatever the test has left running would hold its output open.
+      kill(child.pid);
+      child.once("close", () => {
+        const problem = late
+          ? `it did not end within ${limitS} s`
+          : code === 0
+            ? null
+            : `it ended with ${signal ?? `code ${code}`}`;
+        done({ output, problem });
       });
     });
   });
@@ -93,62 +143,40 @@ function kill(pid: number | undefined): void {
   }
 }
 
-function verdict(output: string, code: number | null, signal: string | null, limitS: number | null) {
-  const count = (label: string) => {
-    const match = new RegExp(`^\\s*${label}:\\s+(\\d+)`, "m").exec(output);
-    return match ? Number(match[1]) : null;
-  };
-  const total = count("Total") ?? 0;
-  const passed = count("Passed") ?? 0;
-  const skipped = count("Skipped") ?? 0;
-  const failed = total - passed;
-  if (limitS !== null)
-    return { passed, failed: failed || 1, skipped, problem: `it did not end within ${limitS} s` };
-  if (total === 0) return { passed, failed: 1, skipped, problem: skipped > 0 ? null : "it ran no test" };
-  if (failed === 0 && code !== 0)
-    return { passed, failed: 1, skipped, problem: `it ended with ${signal ?? `code ${code}`}` };
-  return { passed, failed, skipped, problem: null };
+function report(result: Result): void {
+  const { name, passed, failed, skipped, problem, output, seconds } = result;
+  const mark = failed > 0 ? "✘" : skipped.length > 0 ? "–" : "✓";
+  const skips = skipped.length > 0 ? `, ${skipped.length} skipped` : "";
+  console.log(`${mark} ${name}: ${passed} passed${skips} (${seconds.toFixed(1)} s)`);
+  if (failed === 0) return;
+  if (problem) console.log(`    ${problem}`);
+  console.log(output.trimEnd().replace(/^/gm, "    "));
 }
 
-function skipReasons(file: string): string[] {
-  const source = readFileSync(join(ROOT, "test", file).replace(/\.js$/, ".ts"), "utf8");
-  return [...source.matchAll(/skipped: [^"`]+/g)].map((match) => match[0]);
-}
-
-async function main(filters: readonly string[]): Promise<number> {
-  const files = readdirSync(HERE, { recursive: true, encoding: "utf8" })
-    .filter((file) => file.endsWith(".test.js"))
-    .filter((file) => filters.length === 0 || filters.some((filter) => file.includes(filter)))
-    .sort();
-  const queue = [...files];
-  const results: FileResult[] = [];
+async function main(args: string[]): Promise<number> {
+  const { values, positionals } = parseArgs({
+    args,
+    allowPositionals: true,
+    options: { folder: { type: "string", default: join(ROOT, "test") } },
+  });
+  const skipsFail = process.env.P2PLAB_REQUIRE === "1";
+  const suites = suitesOf(values.folder, positionals);
+  const queue = [...suites];
+  const results: Result[] = [];
   const worker = async () => {
-    for (let file = queue.shift(); file !== undefined; file = queue.shift()) {
-      const result = await runFile(join(HERE, file));
-      const required = process.env.P2PLAB_REQUIRE === "1";
-      if (result.skipped > 0 && required) {
-        result.failed += result.skipped;
-        result.problem ??= `${result.skipped} skipped where everything must run: ${skipReasons(result.file).join("; ")}`;
-      }
+    for (let suite = queue.shift(); suite; suite = queue.shift()) {
+      const result = await run(suite, skipsFail);
       results.push(result);
-      const mark = result.failed > 0 ? "✘" : result.skipped > 0 ? "–" : "✓";
-      console.log(
-        `${mark} ${result.file} ${result.passed} passed${result.skipped ? `, ${result.skipped} skipped` : ""} (${result.seconds.toFixed(1)} s)`,
-      );
-      if (result.failed > 0) {
-        if (result.problem) console.log(`    ${result.problem}`);
-        console.log(result.output.trimEnd().replace(/^/gm, "    "));
-      }
+      report(result);
     }
   };
   await Promise.all(Array.from({ length: PARALLEL }, worker));
-  const sum = (key: "passed" | "failed" | "skipped") =>
-    results.reduce((total, result) => total + result[key], 0);
-  for (const result of results.filter((r) => r.skipped > 0)) {
-    for (const reason of skipReasons(result.file)) console.log(`skipped in ${result.file}: ${reason}`);
-  }
-  if (files.length === 0) console.log(`no test file matches ${filters.join(", ") || "anything"}`);
-  const failed = sum("failed") + (files.length === 0 ? 1 : 0);
+  for (const { name, skipped } of results)
+    for (const reason of skipped) console.log(`skipped in ${name}: ${reason}`);
+  for (const { name, failed } of results) if (failed > 0) console.log(`failed: ${name}`);
+  if (suites.length === 0) console.log(`no test file matches ${positionals.join(", ") || "anything"}`);
+  const sum = (key: "passed" | "failed") => results.reduce((total, result) => total + result[key], 0);
+  const failed = sum("failed") + (suites.length === 0 ? 1 : 0);
   console.log(`${sum("passed")} passed, ${failed} failed`);
   return failed > 0 ? 1 : 0;
 }

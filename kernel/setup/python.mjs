@@ -1,5 +1,5 @@
 // The Python environment that JupyterLab lives in: the active conda one, otherwise .venv; and the kernelspec in it.
-import { existsSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { answers, hashOf, logged, onPath, ROOT, SetupError, say, step, WINDOWS } from "./steps.mjs";
 
@@ -98,6 +98,8 @@ async function byConda(conda, prefix, python, list) {
 
 async function byPip(prefix, python, list) {
   if (answers(python, ["-m", "pip", "--version"]) === null) await newVenv(prefix);
+  // JupyterLab brings a yarn.js in CommonJS, which this package's "type": "module" would otherwise reach.
+  writeFileSync(join(prefix, "package.json"), '{ "type": "commonjs" }\n');
   await logged(
     "python",
     python,
