@@ -4,6 +4,7 @@
       "target_name": "p2p",
       "sources": [
         "native/addon.cc",
+        "native/addon_data.cc",
         "native/arguments.cc",
         "native/buffer_object.cc",
         "native/clock.cc",

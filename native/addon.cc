@@ -131,6 +131,12 @@ Napi::Object initialize(Napi::Env env, Napi::Object exports) {
   data->executorClass = Napi::Persistent(ExecutorObject::define(env));
   data->bufferClass = Napi::Persistent(BufferObject::define(env));
   env.SetInstanceData(data.release());  // Node-API deletes it with the environment
+  const Napi::Object process = env.Global().Get("process").As<Napi::Object>();
+  const auto atExit = [](const Napi::CallbackInfo& info) {
+    throwing(info.Env(), [&] { addonData(info.Env()).closeAll(); });
+  };
+  process.Get("once").As<Napi::Function>().Call(
+      process, {Napi::String::New(env, "exit"), Napi::Function::New(env, atExit, "closeAll")});
   exports.Set("availability", Napi::Function::New<availability>(env, "availability"));
   exports.Set("devices", Napi::Function::New<devices>(env, "devices"));
   exports.Set("peer", Napi::Function::New<peer>(env, "peer"));

@@ -5,8 +5,11 @@
 
 #include <map>
 #include <memory>
+#include <vector>
 
 #include "context.h"
+#include "executor.h"
+#include "memory_block.h"
 
 namespace p2p {
 
@@ -15,6 +18,21 @@ struct AddonData {
   Napi::FunctionReference bufferClass;
   // Contexts used once stay retained, because making one takes hundreds of milliseconds.
   std::map<int, std::shared_ptr<DeviceContext>> contexts;
+
+  // What is open, to be closed when the process ends; the objects themselves belong to JavaScript.
+  std::vector<std::weak_ptr<Executor>> executors;
+  std::vector<std::weak_ptr<Block>> blocks;
+
+  template <typename T>
+  static void track(std::vector<std::weak_ptr<T>>& list, const std::shared_ptr<T>& item) {
+    std::erase_if(list, [](const std::weak_ptr<T>& known) { return known.expired(); });
+    list.push_back(item);
+  }
+
+  // Cancels calls in flight, waits a moment for them to end, and lets go of everything. The driver takes
+  // itself down when the process exits, and must not meet our calls then; collectors do not run at
+  // process.exit().
+  void closeAll();
 
   const std::shared_ptr<DeviceContext>& retain(int gpu) {
     std::shared_ptr<DeviceContext>& context = contexts[gpu];

@@ -46,17 +46,19 @@ Napi::Value BufferObject::alloc(const Napi::CallbackInfo& info) {
 BufferObject::BufferObject(const Napi::CallbackInfo& info) : Napi::ObjectWrap<BufferObject>(info) {
   if (info.Length() != 1 || !info[0].IsExternal())
     throw toJsError(info.Env(), usage("a buffer cannot be made by new", "Use alloc(kind, gpu, bytes)."));
-  block_ = *info[0].As<Napi::External<Block>>().Data();
-  place_ = block_->place();
-  gpu_ = block_->gpu();
-  bytes_ = block_->bytes();
-  address_ = block_->address();
+  const Block& block = *info[0].As<Napi::External<Block>>().Data();
+  block_ = std::make_shared<Block>(block);
+  AddonData::track(addonData(info.Env()).blocks, block_);
+  place_ = block->place();
+  gpu_ = block->gpu();
+  bytes_ = block->bytes();
+  address_ = block->address();
   info.This().As<Napi::Object>().TypeTag(&kTag);
 }
 
 const Block& BufferObject::open() const {
-  if (!block_) throw usage("the buffer is closed", "Allocate a new one.");
-  return block_;
+  if (!*block_) throw usage("the buffer is closed", "Allocate a new one.");
+  return *block_;
 }
 
 const Block& BufferObject::blockOf(const Napi::Object& value, const char* name) {
@@ -119,7 +121,7 @@ Napi::Value BufferObject::read(const Napi::CallbackInfo& info) {
 }
 
 void BufferObject::close(const Napi::CallbackInfo&) {
-  block_.reset();
+  block_->reset();
 }
 
 }  // namespace p2p

@@ -3,6 +3,7 @@
 
 #include <napi.h>
 
+#include <memory>
 #include <type_traits>
 
 #include "memory_block.h"
@@ -33,7 +34,8 @@ class BufferObject : public Napi::ObjectWrap<BufferObject> {
   const Block& open() const;
   static const Block& blockOf(const Napi::Object& value, const char* name);
 
-  Block block_;
+  // Shared with the environment, which empties it when the process ends.
+  std::shared_ptr<Block> block_;
   // What it was, for the getters of a closed buffer.
   Place place_ = Place::kPageable;
   int gpu_ = -1;

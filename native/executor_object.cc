@@ -22,6 +22,18 @@ struct Flight {
   std::shared_ptr<Executor> executor;
   Executor::Call call;
 
+  // Works on the pool's thread; the call is over when the work is, whether or not JavaScript still hears of
+  // it.
+  template <typename Work>
+  auto run(Work work) {
+    struct End {
+      Executor::Call& call;
+      ~End() { call.end(); }
+    };
+    const End end{call};
+    return work(*executor, call);
+  }
+
   static std::shared_ptr<Flight> begin(const std::shared_ptr<Executor>& executor) {
     return std::make_shared<Flight>(Flight{executor, executor->begin()});
   }
@@ -151,6 +163,7 @@ ExecutorObject::ExecutorObject(const Napi::CallbackInfo& info) : Napi::ObjectWra
   if (info.Length() != 1 || !info[0].IsExternal())
     throw toJsError(info.Env(), usage("an executor cannot be made by new", "Use prepare(program)."));
   executor_ = *info[0].As<Napi::External<std::shared_ptr<Executor>>>().Data();
+  AddonData::track(addonData(info.Env()).executors, executor_);
 }
 
 Napi::Value ExecutorObject::time(const Napi::CallbackInfo& info) {
@@ -177,7 +190,9 @@ Napi::Value ExecutorObject::time(const Napi::CallbackInfo& info) {
     return PromiseWorker<std::shared_ptr<Samples>>::start(
         env,
         [flight, samples, deadlineMs] {
-          samples->timing = flight->executor->time(flight->call, samples->total, samples->api, deadlineMs);
+          samples->timing = flight->run([&](Executor& executor, const Executor::Call& call) {
+            return executor.time(call, samples->total, samples->api, deadlineMs);
+          });
           return samples;
         },
         [totalRef, apiRef](Napi::Env finishEnv, std::shared_ptr<Samples>& done) -> Napi::Value {
@@ -204,7 +219,9 @@ Napi::Value ExecutorObject::trace(const Napi::CallbackInfo& info) {
     return PromiseWorker<Trace>::start(
         env,
         [flight, iterations, full, deadlineMs] {
-          return flight->executor->trace(flight->call, iterations, full, deadlineMs);
+          return flight->run([&](Executor& executor, const Executor::Call& call) {
+            return executor.trace(call, iterations, full, deadlineMs);
+          });
         },
         [](Napi::Env finishEnv, Trace& trace) { return traceObject(finishEnv, trace); });
   });
@@ -217,7 +234,12 @@ Napi::Value ExecutorObject::verify(const Napi::CallbackInfo& info) {
     const double deadlineMs = arguments.number(0, "deadlineMs", 1e-3, kMaxDeadlineMs);
     auto flight = Flight::begin(executor_);
     return PromiseWorker<std::vector<CheckResult>>::start(
-        env, [flight, deadlineMs] { return flight->executor->verify(flight->call, deadlineMs); },
+        env,
+        [flight, deadlineMs] {
+          return flight->run([&](Executor& executor, const Executor::Call& call) {
+            return executor.verify(call, deadlineMs);
+          });
+        },
         [](Napi::Env finishEnv, std::vector<CheckResult>& checks) { return checksArray(finishEnv, checks); });
   });
 }

@@ -115,11 +115,10 @@ function register(): void {
     assert.equal(leftBy(`${open} process.exit(0);`).live, NOTHING);
   });
 
-  test("process.exit during a call ends after the iteration when the call is cancelled first", () => {
+  test("process.exit during a call ends the call after its iteration", () => {
     const began = performance.now();
     const { child, live } = leftBy(
       `const executor = await addon.prepare(push());
-       process.on("exit", () => executor.cancel());
        executor.time(new Float64Array(1e6), new Float64Array(1e6), 1000);
        setTimeout(() => process.exit(3), 30);`,
       { P2PLAB_FAKE_DELAY_NS: "100000" },

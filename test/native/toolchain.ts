@@ -41,7 +41,7 @@ export function fakeCupti(): string {
 const SHARED = ["-O1", "-g", "-shared", "-fPIC"];
 
 /** Files of native/ that know Node.js; everything else is the core. */
-const NODE_FILES = /^(addon|arguments|js_errors|\w+_object)\.cc$/;
+const NODE_FILES = /^(addon|addon_data|arguments|js_errors|\w+_object)\.cc$/;
 
 /** A program of test/native/ with the core of the addon. */
 export function coreProgram(name: string, source: string, flags: readonly string[]): string {
@@ -116,4 +116,38 @@ export function inChild(script: string, settings: Record<string, string> = {}): 
 export interface ChildResult extends SpawnSyncReturns<string> {
   // biome-ignore lint/suspicious/noExplicitAny: whatever the script printed
   lines: any[];
+}
+
+/**
+ * Runs a script (the body of an async function with `cuda`, `CudaMachine`, `program`, `print`) in a process of its
+ * own with the library on the stand-in driver.
+ */
+export function inLab(script: string, settings: Record<string, string> = {}): ChildResult {
+  const from = (file: string) => JSON.stringify(new URL(`../../kernel/lab/${file}.js`, import.meta.url).href);
+  const body = `
+    import * as cuda from ${from("cuda")};
+    import { CudaMachine } from ${from("machines/cuda")};
+    import { program } from ${from("program")};
+    const print = (value) => console.log(JSON.stringify(value));
+    const failure = (error) => ({ name: error.name, code: error.code, message: error.message, hint: error.hint });
+    // GPU 0 to GPU 1, pushed by GPU 0.
+    const push = (bytes = 64) => program().buffer("src", { gpu: 0, bytes }).buffer("dst", { gpu: 1, bytes }).stream("s", { gpu: 0 })
+      .copy("s", "src", "dst").sync("s");
+    // Through page-locked memory, both copies on the stream of GPU 0.
+    const staged = (bytes = 64) => program().buffer("src", { gpu: 0, bytes }).buffer("stage", { host: "pinned", bytes })
+      .buffer("dst", { gpu: 1, bytes }).stream("s", { gpu: 0 }).copy("s", "src", "stage").copy("s", "stage", "dst").sync("s");
+    const quick = { budgetMs: 20, minSamples: 10, maxSamples: 40 };
+    ${script}`;
+  const child = spawnSync(process.execPath, ["--input-type=module", "-e", body], {
+    encoding: "utf8",
+    env: fakeEnvironment(settings),
+    timeout: 60_000,
+  });
+  return {
+    ...child,
+    lines: child.stdout
+      .split("\n")
+      .filter(Boolean)
+      .map((line) => JSON.parse(line)),
+  };
 }

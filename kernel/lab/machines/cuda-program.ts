@@ -8,9 +8,14 @@ const METHODS = { spin: 0, yield: 1, block: 2 } as const;
 
 /**
  * A program in the addon's form: rows in typed arrays, names resolved to indices, and what verification fills and checks.
+ * Peer access of every pair that it could use is set one way or the other, so that no run depends on the one before.
+ * @param canAccess whether the driver lets a GPU access the memory of another.
  * @throws P2pError `program` when nothing that it moves can be verified.
  */
-export function nativeProgramOf(program: Program): NativeProgram {
+export function nativeProgramOf(
+  program: Program,
+  canAccess: (from: number, to: number) => boolean,
+): NativeProgram {
   const { buffers, streams, operations, peerAccess } = program.data;
   const bufferIndex = indexOf(buffers.map((buffer) => buffer.name));
   const streamIndex = indexOf(streams.map((stream) => stream.name));
@@ -43,7 +48,9 @@ export function nativeProgramOf(program: Program): NativeProgram {
     streams: Int32Array.from(streams, (stream) => stream.gpu),
     eventCount: new Set(operations.flatMap((o) => (o.op === "record" ? [o.event] : []))).size,
     operations: Float64Array.from(rows.flat()),
-    peers: Int32Array.from(orderedPairs(program).flatMap(({ from, to }) => [from, to, peerAccess ? 1 : 0])),
+    peers: Int32Array.from(
+      touchedPairs(program).flatMap(({ from, to }) => [from, to, peerAccess && canAccess(from, to) ? 1 : 0]),
+    ),
     sources: Float64Array.from(flow.sources.flatMap(({ buffer, seed }) => [bufferIndex(buffer), seed])),
     checks: Float64Array.from(
       flow.checks.flatMap((c) => [bufferIndex(c.buffer), c.offset, c.bytes, c.seed, c.patternOffset]),
@@ -53,8 +60,25 @@ export function nativeProgramOf(program: Program): NativeProgram {
 
 /** Both directions of every pair that a copy joins: whichever GPU issues the copy must reach the other. */
 export function orderedPairs(program: Program): { from: number; to: number }[] {
+  return bothWays(program.pairs);
+}
+
+/** The same, and every GPU whose stream moves bytes between the host and the memory of another GPU. */
+function touchedPairs(program: Program): { from: number; to: number }[] {
+  const gpuOf = new Map(program.data.streams.map((stream) => [stream.name, stream.gpu]));
+  const foreign = program.data.operations.flatMap((o) => {
+    if (o.op !== "copy") return [];
+    const issuer = gpuOf.get(o.stream) as number;
+    const owners = [program.bufferOf(o.src).place, program.bufferOf(o.dst).place];
+    return owners.flatMap((place) => ("gpu" in place ? [{ from: issuer, to: place.gpu }] : []));
+  });
+  return bothWays([...program.pairs, ...foreign]);
+}
+
+function bothWays(list: readonly { from: number; to: number }[]): { from: number; to: number }[] {
   const pairs = new Map<string, { from: number; to: number }>();
-  for (const { from, to } of program.pairs) {
+  for (const { from, to } of list) {
+    if (from === to) continue;
     pairs.set(`${from}>${to}`, { from, to });
     pairs.set(`${to}>${from}`, { from: to, to: from });
   }

@@ -96,15 +96,15 @@ export class CudaMachine implements Machine {
     this.#requireGpus(program);
     throwIfCancelled(options.signal);
     try {
-      const executor = await this.#addon.prepare(nativeProgramOf(program));
-      inFlight.add(executor);
+      const executor = await this.#addon.prepare(
+        nativeProgramOf(program, (from, to) => this.#addon.peer(from, to).access),
+      );
       const cancel = () => executor.cancel();
       options.signal?.addEventListener("abort", cancel);
       try {
         return await this.#measure(executor, program, sampling, options);
       } finally {
         options.signal?.removeEventListener("abort", cancel);
-        inFlight.delete(executor);
         executor.close();
       }
     } catch (error) {
@@ -158,12 +158,6 @@ export class CudaMachine implements Machine {
     }
   }
 }
-
-/** Executors at work: the process must not wait for their loops when it ends. */
-const inFlight = new Set<NativeExecutor>();
-process.on("exit", () => {
-  for (const executor of inFlight) executor.cancel();
-});
 
 /** @throws P2pError `verification` when a byte did not arrive: then nothing is timed. */
 async function verify(executor: NativeExecutor, program: Program): Promise<Verification> {
