@@ -2,33 +2,43 @@
  * The process in which one notebook's cells run: a session, driven over IPC. A crash of user code or of a driver ends this
  * process alone.
  */
-import { lab, messageOf } from "../lab/index.js";
+import { type ErrorCode, lab, messageOf, P2pError } from "../lab/index.js";
 import { type CellOutput, type ExecuteResult, Session } from "../session/index.js";
 
 /** To the cell process. */
 export type Request =
   | { type: "open"; machine: string | null; record: boolean }
   | { type: "execute"; code: string }
-  | { type: "save-recording"; file: string }
-  | { type: "close" };
+  | { type: "save-recording"; file: string };
 
 /** From the cell process. */
 export type Reply =
   | { type: "ready" }
-  | { type: "failed"; message: string }
+  | { type: "failed"; message: string; code: ErrorCode | null; hint: string | null }
   | { type: "output"; output: CellOutput }
   | { type: "done"; result: ExecuteResult; opened: readonly lab.Provenance[] }
   | { type: "saved"; programs: number };
 
 let session: Session | null = null;
+/** Machines that were opened before the first cell. */
+let openedBefore = 0;
 
 function send(reply: Reply): void {
   process.send?.(reply);
 }
 
+/** A machine that cannot be opened is told before any cell runs, even when none would have opened it. */
+async function tryMachine(spec: string | undefined): Promise<void> {
+  if (!spec) return;
+  const machine = await lab.open(spec);
+  await machine.close();
+  openedBefore = lab.opened().length;
+}
+
 async function handle(request: Request): Promise<void> {
   switch (request.type) {
     case "open":
+      await tryMachine(request.machine ?? process.env.P2PLAB_MACHINE);
       if (request.record) lab.startRecording();
       session = await Session.create(request.machine ? { machine: request.machine } : {});
       return send({ type: "ready" });
@@ -37,23 +47,24 @@ async function handle(request: Request): Promise<void> {
       const result = await session.execute(request.code, {
         onOutput: (output) => send({ type: "output", output }),
       });
-      return send({ type: "done", result, opened: lab.opened() });
+      return send({ type: "done", result, opened: lab.opened().slice(openedBefore) });
     }
     case "save-recording":
       return send({ type: "saved", programs: lab.saveRecording(request.file) });
-    case "close":
-      session?.close();
-      process.disconnect();
-      process.exit(0);
   }
 }
 
 process.on("message", (request: Request) => {
-  handle(request).catch((error: unknown) =>
-    send({ type: "failed", message: error instanceof Error ? String(error) : messageOf(error) }),
-  );
+  handle(request).catch((error: unknown) => {
+    const stated = error instanceof P2pError ? error : null;
+    send({
+      type: "failed",
+      message: messageOf(error),
+      code: stated?.code ?? null,
+      hint: stated?.hint ?? null,
+    });
+  });
 });
-// The parent is gone: so is the reason to run.
-process.on("disconnect", () => process.exit(0));
-// A Stop is for the session to handle, not to die of.
-process.on("SIGINT", () => session?.interrupt());
+const exit = process.exit.bind(process);
+// The parent has finished or is gone: so is the reason to run.
+process.on("disconnect", () => exit(0));

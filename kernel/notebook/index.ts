@@ -1,3 +1,4 @@
+export { formatNotebook, writeNotebook } from "./canonical.js";
 export {
   installKernel,
   KERNEL_NAME,
@@ -5,6 +6,18 @@ export {
   kernelsFolder,
   uninstallKernel,
 } from "./kernelspec.js";
-export { formatNotebook, type Notebook, parseNotebook, readNotebook, writeNotebook } from "./nbformat.js";
+export {
+  type Notebook,
+  type NotebookCell,
+  type NotebookOutput,
+  parseNotebook,
+  readNotebook,
+} from "./nbformat.js";
 export { plotlyFile, renderReport } from "./report.js";
-export { type ExecutedNotebook, type RunNotebookOptions, runNotebook } from "./runner.js";
+export {
+  type CellFailure,
+  type ExecutedNotebook,
+  type RunMetadata,
+  type RunNotebookOptions,
+  runNotebook,
+} from "./runner.js";

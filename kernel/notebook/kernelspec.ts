@@ -4,8 +4,8 @@ import { cpSync, existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import { messageOf, P2pError, packagePath } from "../lab/index.js";
+import { nodeFlags } from "./cell-runner.js";
 import { plotlyFile } from "./report.js";
-import { nodeFlags } from "./runner.js";
 
 export const KERNEL_NAME = "p2plab";
 

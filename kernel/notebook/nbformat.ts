@@ -1,6 +1,7 @@
-/** Notebook files (nbformat 4): read with clear errors, written in one canonical form. */
+/** Notebook files (nbformat 4): what they hold, and a reader that says what is wrong with one. */
 import { readFileSync } from "node:fs";
-import { type MimeBundle, messageOf, P2pError, writeFileAtomic } from "../lab/index.js";
+import { type MimeBundle, messageOf, P2pError } from "../lab/index.js";
+import { jsonErrorPosition } from "./json-position.js";
 
 export type NotebookOutput =
   | { output_type: "stream"; name: "stdout" | "stderr"; text: string }
@@ -9,7 +10,7 @@ export type NotebookOutput =
       output_type: "execute_result";
       data: MimeBundle;
       metadata: Record<string, unknown>;
-      execution_count: number;
+      execution_count: number | null;
     }
   | { output_type: "error"; ename: string; evalue: string; traceback: string[] };
 
@@ -18,8 +19,12 @@ export interface NotebookCell {
   id?: string;
   metadata: Record<string, unknown>;
   source: string;
+  /** Of code cells. */
   outputs?: NotebookOutput[];
+  /** Of code cells; null when it has not run. */
   execution_count?: number | null;
+  /** Of markdown cells: pictures pasted into them, by name. */
+  attachments?: Record<string, unknown>;
 }
 
 export interface Notebook {
@@ -59,11 +64,15 @@ export function parseNotebook(text: string, file: string): Notebook {
   try {
     json = JSON.parse(text);
   } catch (error) {
-    return refuse(`${messageOf(error)}${positionOf(text, messageOf(error))}`);
+    const position = jsonErrorPosition(text);
+    const where = position ? `line ${position.line}, column ${position.column}: ` : "";
+    return refuse(`${where}${messageOf(error)}`);
   }
   if (!isObject(json)) return refuse("its top level is not an object");
   if (json.nbformat !== 4)
-    return refuse(`nbformat is ${JSON.stringify(json.nbformat)}, this version reads 4`);
+    return refuse(
+      `nbformat is ${JSON.stringify(json.nbformat) ?? "missing"}, and 4 is what can be read (jupyter nbconvert --to notebook converts older ones)`,
+    );
   if (!Array.isArray(json.cells)) return refuse("it has no list of cells");
   const cells = json.cells.map((cell, index): NotebookCell => {
     if (!isObject(cell)) return refuse(`cell ${index} is not an object`);
@@ -75,6 +84,7 @@ export function parseNotebook(text: string, file: string): Notebook {
     if (source === null) return refuse(`cell ${index} has no source text`);
     const read: NotebookCell = { cell_type, metadata: isObject(cell.metadata) ? cell.metadata : {}, source };
     if (typeof cell.id === "string") read.id = cell.id;
+    if (isObject(cell.attachments)) read.attachments = cell.attachments;
     if (cell_type === "code") {
       if (cell.outputs !== undefined && !Array.isArray(cell.outputs))
         return refuse(`cell ${index} has outputs that are no list`);
@@ -111,7 +121,7 @@ function outputOf(output: unknown): NotebookOutput | null {
         output_type: "execute_result",
         data,
         metadata,
-        execution_count: Number(output.execution_count ?? 0),
+        execution_count: typeof output.execution_count === "number" ? output.execution_count : null,
       };
     case "error":
       return {
@@ -128,11 +138,13 @@ function outputOf(output: unknown): NotebookOutput | null {
 /** Text representations may be stored as lists of lines; JSON ones are kept as they are. */
 function joined(data: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(
-    Object.entries(data).map(([mime, value]) => [
-      mime,
-      /json$/.test(mime) ? value : (textOf(value) ?? value),
-    ]),
+    Object.entries(data).map(([mime, value]) => [mime, isJsonMime(mime) ? value : (textOf(value) ?? value)]),
   );
+}
+
+/** Whether a representation is stored as JSON instead of text. */
+export function isJsonMime(mime: string): boolean {
+  return /[/+]json$/.test(mime);
 }
 
 function textOf(source: unknown): string | null {
@@ -143,44 +155,4 @@ function textOf(source: unknown): string | null {
 
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-function positionOf(text: string, message: string): string {
-  const match = /position (\d+)/.exec(message);
-  if (!match) return "";
-  const before = text.slice(0, Number(match[1])).split("\n");
-  return ` (line ${before.length}, column ${(before.at(-1) as string).length + 1})`;
-}
-
-/** The canonical text: keys in one order, one space of indentation, text as lists of lines, a newline at the end. */
-export function formatNotebook(notebook: Notebook): string {
-  const cells = notebook.cells.map((cell) => ({
-    cell_type: cell.cell_type,
-    ...(cell.cell_type === "code" ? { execution_count: cell.execution_count ?? null } : {}),
-    ...(cell.id === undefined ? {} : { id: cell.id }),
-    metadata: cell.metadata,
-    ...(cell.cell_type === "code" ? { outputs: (cell.outputs ?? []).map(formatOutput) } : {}),
-    source: linesOf(cell.source),
-  }));
-  const ordered = {
-    cells,
-    metadata: notebook.metadata,
-    nbformat: 4,
-    nbformat_minor: notebook.nbformat_minor,
-  };
-  return `${JSON.stringify(ordered, null, 1)}\n`;
-}
-
-function formatOutput(output: NotebookOutput): unknown {
-  if (output.output_type === "stream") return { ...output, text: linesOf(output.text) };
-  return output;
-}
-
-function linesOf(text: string): string[] {
-  return text.match(/[^\n]*\n|[^\n]+$/g) ?? [];
-}
-
-/** @throws P2pError `output` when the file cannot be written; then nothing is. */
-export function writeNotebook(file: string, notebook: Notebook): void {
-  writeFileAtomic(file, formatNotebook(notebook));
 }

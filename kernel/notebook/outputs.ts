@@ -1,44 +1,66 @@
-/** Collects a cell's outputs as a notebook stores them. */
+/** Collects what cells show, as a notebook stores it. */
 import type { CellOutput } from "../session/index.js";
 import type { NotebookOutput } from "./nbformat.js";
 
-/** Applies outputs in order: streams are merged, displays updated in place, clearing done. */
-export class OutputCollector {
-  #outputs: { output: NotebookOutput; displayId: string | null }[] = [];
-  #clearNext = false;
+interface Entry {
+  output: NotebookOutput;
+  readonly displayId: string | null;
+}
 
-  add(output: CellOutput): void {
+/** The outputs of one cell. */
+interface CellState {
+  entries: Entry[];
+  /** `clear_output(wait)` was asked for: the next output replaces what is there. */
+  clearNext: boolean;
+}
+
+/** Applies outputs in order: streams are merged, clearing is done, and displays change in place, in whichever cell they are. */
+export class OutputCollector {
+  readonly #cells = new Map<unknown, CellState>();
+
+  /** @param cell any value that stands for the cell which shows it. */
+  add(cell: unknown, output: CellOutput): void {
+    const state = this.#stateOf(cell);
+    if (output.type === "update_display_data") return this.#update(output);
     if (output.type === "clear_output") {
-      this.#clearNext = output.wait;
-      if (!output.wait) this.#outputs = [];
+      state.clearNext = output.wait;
+      if (!output.wait) state.entries = [];
       return;
     }
-    if (output.type === "update_display_data") {
-      for (const entry of this.#outputs) {
-        if (entry.displayId === output.displayId && "data" in entry.output) {
-          entry.output = { ...entry.output, data: output.data, metadata: output.metadata };
-        }
-      }
-      return;
+    if (state.clearNext) {
+      state.entries = [];
+      state.clearNext = false;
     }
-    if (this.#clearNext) {
-      this.#outputs = [];
-      this.#clearNext = false;
-    }
-    const last = this.#outputs.at(-1)?.output;
+    const last = state.entries.at(-1)?.output;
     if (output.type === "stream" && last?.output_type === "stream" && last.name === output.name) {
       last.text += output.text;
       return;
     }
-    this.#outputs.push({
+    state.entries.push({
       output: stored(output),
       displayId: output.type === "display_data" ? (output.displayId ?? null) : null,
     });
   }
 
-  /** What is left to store: progress lines that were emptied at the end are dropped. */
-  get outputs(): NotebookOutput[] {
-    return this.#outputs.map((entry) => entry.output).filter((output) => !isEmptied(output));
+  /** What is left to store. Displays that were emptied at the end, such as progress lines, are dropped. */
+  outputsOf(cell: unknown): NotebookOutput[] {
+    const entries = this.#cells.get(cell)?.entries ?? [];
+    return entries.map((entry) => entry.output).filter((output) => !isEmptied(output));
+  }
+
+  #stateOf(cell: unknown): CellState {
+    const state = this.#cells.get(cell) ?? { entries: [], clearNext: false };
+    this.#cells.set(cell, state);
+    return state;
+  }
+
+  #update({ displayId, data, metadata }: Extract<CellOutput, { type: "update_display_data" }>): void {
+    for (const { entries } of this.#cells.values()) {
+      for (const entry of entries) {
+        if (entry.displayId === displayId && entry.output.output_type === "display_data")
+          entry.output = { ...entry.output, data, metadata };
+      }
+    }
   }
 }
 
