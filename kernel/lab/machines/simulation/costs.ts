@@ -131,7 +131,8 @@ export const HOPPER: Costs = {
   stagedSlowShare: { value: 23 / 56, source: "M07 peer access off: 23 of 56 ordered pairs above 17 us" },
   stagedChunkBytes: {
     value: 512 * 1024,
-    source: "DERIVED from M07 staged 37.4 of 55.3 GB/s with two buffers: 536 KB; MVAPICH uses 256 KB",
+    source:
+      "DERIVED from M07 staged 37.4 of 55.3 GB/s with two buffers: 536 KB; checked on M08, 21 GB/s between sockets",
   },
   stagedBuffers: { value: 2, source: "ASSUMPTION: double buffering, the least that pipelines" },
   pageableGbps: { value: 2.1, source: "SIBO A100 pageable D2H plateau; H2D ASSUMPTION as D2H" },

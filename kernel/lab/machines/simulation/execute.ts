@@ -225,6 +225,7 @@ class Execution {
   #stage(step: number, bytes: number, legs: readonly [Leg, Leg], finished: () => void): void {
     const { stagedChunkBytes, stagedBuffers, handoverNs } = this.#plan.costs;
     const chunks = Math.ceil(bytes / stagedChunkBytes.value);
+    let left = chunks;
     const handOver = (action: () => void) =>
       this.#simulation.at(this.#simulation.nowNs + this.#spread.engine(handoverNs.value), action);
     const begin = (chunk: number): void => {
@@ -234,7 +235,7 @@ class Execution {
           this.#use(legs[1], step, chunk, size, () => {
             const next = chunk + stagedBuffers.value;
             if (next < chunks) handOver(() => begin(next));
-            if (chunk === chunks - 1) finished();
+            if (--left === 0) finished();
           }),
         );
       });

@@ -13,41 +13,40 @@ export interface FlowPath {
  * @returns GB/s, one a flow.
  */
 export function fairRates(flows: readonly FlowPath[], capacities: ArrayLike<number>): Float64Array {
-  const rates = new Float64Array(flows.length);
-  const left = new Map<number, { gbps: number; flows: number }>();
-  for (const flow of flows) {
-    for (const resource of flow.resources) {
-      const entry = left.get(resource);
-      if (entry) entry.flows++;
-      else left.set(resource, { gbps: capacities[resource] as number, flows: 1 });
+  const rates = new Float64Array(flows.length).fill(Number.NaN);
+  const leftGbps = Float64Array.from(capacities);
+  const sharing = new Int32Array(capacities.length);
+  for (const { resources } of flows) for (const resource of resources) bump(sharing, resource, 1);
+  const limits = new Float64Array(flows.length);
+  for (let open = flows.length; open > 0; ) {
+    let level = Infinity;
+    for (let i = 0; i < flows.length; i++) {
+      if (!Number.isNaN(rates[i])) continue;
+      const { capGbps, resources } = flows[i] as FlowPath;
+      let limit = capGbps;
+      for (const resource of resources) {
+        limit = Math.min(limit, (leftGbps[resource] as number) / (sharing[resource] as number));
+      }
+      limits[i] = limit;
+      level = Math.min(level, limit);
     }
-  }
-  const limitOf = (flow: number): number => {
-    const { capGbps, resources } = flows[flow] as FlowPath;
-    let least = capGbps;
-    for (const resource of resources) {
-      const entry = left.get(resource) as { gbps: number; flows: number };
-      least = Math.min(least, entry.gbps / entry.flows);
-    }
-    return least;
-  };
-  let open = [...flows.keys()];
-  while (open.length > 0) {
-    const limits = open.map(limitOf);
-    const level = Math.min(...limits);
     // Equal shares may differ in their last bits; the slack keeps them together, and at least one flow is fixed a round.
-    const held = new Set(open.filter((_, i) => (limits[i] as number) <= level * (1 + 1e-12)));
-    for (const flow of held) {
-      rates[flow] = level;
-      for (const resource of (flows[flow] as FlowPath).resources) {
-        const entry = left.get(resource) as { gbps: number; flows: number };
-        entry.gbps = Math.max(0, entry.gbps - level);
-        entry.flows--;
+    const held = level * (1 + 1e-12);
+    for (let i = 0; i < flows.length; i++) {
+      if (!Number.isNaN(rates[i]) || (limits[i] as number) > held) continue;
+      rates[i] = level;
+      open--;
+      for (const resource of (flows[i] as FlowPath).resources) {
+        leftGbps[resource] = Math.max(0, (leftGbps[resource] as number) - level);
+        bump(sharing, resource, -1);
       }
     }
-    open = open.filter((flow) => !held.has(flow));
   }
   return rates;
+}
+
+function bump(counts: Int32Array, index: number, by: number): void {
+  counts[index] = (counts[index] as number) + by;
 }
 
 interface Flow extends FlowPath {
@@ -73,7 +72,8 @@ export class Network {
   /** Starts a flow now; `done` is called when its last byte is through. */
   start(path: FlowPath, bytes: number, done: () => void): void {
     this.#advance();
-    this.#flows.push({ ...path, leftBytes: bytes, rateGbps: 0, done });
+    const { resources, capGbps } = path;
+    this.#flows.push({ resources, capGbps, leftBytes: bytes, rateGbps: 0, done });
     this.#share();
   }
 
