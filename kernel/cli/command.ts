@@ -5,7 +5,10 @@ export interface Command {
   readonly name: string;
   readonly usage: string;
   readonly describes: string;
-  /** @returns the exit code. */
+  /**
+   * @returns the exit code.
+   * @throws P2pError for a stated failure; `usage` when the arguments are not understood.
+   */
   run(args: string[]): Promise<number>;
 }
 
@@ -17,13 +20,13 @@ export function notebooksOf(positionals: readonly string[]): readonly string[] {
   return positionals;
 }
 
-/** A positive number of seconds from an option. */
-export function secondsOf(text: string | undefined): number | undefined {
-  if (text === undefined) return undefined;
-  const seconds = Number(text);
-  if (!(seconds > 0))
+/** The limit of a cell in seconds, as an option to spread; empty when it is not given. */
+export function timeoutOf(text: string | undefined): { timeoutS?: number } {
+  if (text === undefined) return {};
+  const timeoutS = Number(text);
+  if (!(timeoutS > 0) || !Number.isFinite(timeoutS))
     throw new P2pError("usage", `--timeout ${text} is not a number of seconds`, "Give a positive number.");
-  return seconds;
+  return { timeoutS };
 }
 
 export function progress(line: string): void {

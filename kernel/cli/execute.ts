@@ -1,10 +1,13 @@
 import { type ExecutedNotebook, type RunNotebookOptions, runNotebook } from "../notebook/index.js";
 import { progress } from "./command.js";
 
-/** Runs a notebook and says on stderr how it went. */
+/** Runs a notebook and says on stderr how it goes: each cell, and which failed where. */
 export async function execute(file: string, options: RunNotebookOptions): Promise<ExecutedNotebook> {
   progress(`${file}`);
   const executed = await runNotebook(file, { ...options, onProgress: (line) => progress(`  ${line}`) });
-  for (const { cell, ename, evalue } of executed.failures) progress(`  FAILED ${cell}: ${ename}: ${evalue}`);
+  for (const { cell, line, ename, evalue } of executed.failures) {
+    const where = line === null ? cell : `${cell}, line ${line}`;
+    progress(`  FAILED ${where}: ${ename}: ${evalue}`);
+  }
   return executed;
 }

@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-import { lab } from "../lab/index.js";
+import { lab, P2pError } from "../lab/index.js";
 import type { Command } from "./command.js";
 
 export const machines: Command = {
@@ -9,15 +9,13 @@ export const machines: Command = {
   async run(args) {
     const { values } = parseArgs({ args, options: { json: { type: "boolean", default: false } } });
     const list = lab.machines();
-    const machine = await lab.open();
-    const { provenance } = machine;
-    const text = machine.toString();
-    await machine.close();
+    const standard = await defaultMachine();
     if (values.json) {
       const json = {
         schema: "p2plab-machines/1",
         date: new Date().toISOString(),
-        default: provenance,
+        default: standard.provenance,
+        reason: standard.reason,
         machines: list,
       };
       process.stdout.write(`${JSON.stringify(json, null, 1)}\n`);
@@ -25,7 +23,23 @@ export const machines: Command = {
     }
     const width = Math.max(...list.map((entry) => entry.spec.length));
     for (const { spec, describes } of list) process.stdout.write(`${spec.padEnd(width)}  ${describes}\n`);
-    process.stdout.write(`default: ${text}\n`);
+    process.stdout.write(`default: ${standard.text}\n`);
     return 0;
   },
 };
+
+/** What `lab.open()` opens, or why it opens nothing: the list is wanted just then. */
+async function defaultMachine(): Promise<{
+  provenance: lab.Provenance | null;
+  reason: string | null;
+  text: string;
+}> {
+  try {
+    const machine = await lab.open();
+    await machine.close();
+    return { provenance: machine.provenance, reason: null, text: machine.toString() };
+  } catch (error) {
+    if (!(error instanceof P2pError)) throw error;
+    return { provenance: null, reason: error.message, text: `none: ${error.message}\n  → ${error.hint}` };
+  }
+}

@@ -19,18 +19,27 @@ function help(): string {
     "",
     ...lines,
     "",
-    "  p2plab --version",
+    "  p2plab help [COMMAND] · p2plab version",
   ].join("\n");
+}
+
+function helpOf(command: Command): string {
+  return `p2plab ${command.usage}\n  ${command.describes}`;
 }
 
 /** 0 done · 1 a stated failure · 2 not understood · 70 a bug. */
 async function main(args: string[]): Promise<number> {
   const [name, ...rest] = args;
-  if (name === undefined || name === "--help" || name === "-h" || name === "help") {
-    process.stdout.write(`${help()}\n`);
-    return name === undefined ? 2 : 0;
+  if (name === undefined) {
+    process.stderr.write(`${help()}\n`);
+    return 2;
   }
-  if (name === "--version") {
+  if (name === "help" || name === "--help" || name === "-h") {
+    const about = COMMANDS.find((command) => command.name === rest[0]);
+    process.stdout.write(`${about ? helpOf(about) : help()}\n`);
+    return 0;
+  }
+  if (name === "version" || name === "--version") {
     const { version } = JSON.parse(readFileSync(packagePath("package.json"), "utf8")) as { version: string };
     process.stdout.write(`${version}\n`);
     return 0;
@@ -41,7 +50,7 @@ async function main(args: string[]): Promise<number> {
     return 2;
   }
   if (rest.includes("--help") || rest.includes("-h")) {
-    process.stdout.write(`p2plab ${command.usage}\n  ${command.describes}\n`);
+    process.stdout.write(`${helpOf(command)}\n`);
     return 0;
   }
   try {
@@ -60,4 +69,5 @@ async function main(args: string[]): Promise<number> {
   }
 }
 
+// Not process.exit: a pipe that reads slowly still gets everything.
 process.exitCode = await main(process.argv.slice(2));

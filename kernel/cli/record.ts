@@ -1,6 +1,6 @@
 import { parseArgs } from "node:util";
 import { P2pError } from "../lab/index.js";
-import { type Command, notebooksOf, progress, secondsOf } from "./command.js";
+import { type Command, notebooksOf, progress, timeoutOf } from "./command.js";
 import { execute } from "./execute.js";
 
 export const record: Command = {
@@ -25,12 +25,11 @@ export const record: Command = {
         "p2plab record NOTEBOOK --out NAME-YYYY-MM-DD.arrow",
       );
     }
-    const timeoutS = secondsOf(values.timeout);
     const executed = await execute(file as string, {
       out: values["run-out"],
       machine: "cuda",
       record: values.out,
-      ...(timeoutS ? { timeoutS } : {}),
+      ...timeoutOf(values.timeout),
     });
     if (executed.recorded === null) {
       progress("nothing was recorded, since a cell failed");

@@ -1,8 +1,8 @@
 import { basename, join } from "node:path";
 import { parseArgs } from "node:util";
 import { P2pError, writeFileAtomic } from "../lab/index.js";
-import { readNotebook, renderReport } from "../notebook/index.js";
-import { type Command, notebooksOf, secondsOf } from "./command.js";
+import { type Notebook, readNotebook, renderReport } from "../notebook/index.js";
+import { type Command, notebooksOf, timeoutOf } from "./command.js";
 import { execute } from "./execute.js";
 
 export const report: Command = {
@@ -29,15 +29,17 @@ export const report: Command = {
         "The format is html; a browser prints it to PDF.",
       );
     }
-    const timeoutS = secondsOf(values.timeout);
+    const limit = timeoutOf(values.timeout);
     let failed = false;
     for (const file of notebooksOf(positionals)) {
-      let notebook = readNotebook(file);
-      if (!values["no-execute"]) {
+      let notebook: Notebook;
+      if (values["no-execute"]) {
+        notebook = readNotebook(file);
+      } else {
         const executed = await execute(file, {
           out: values.out,
           machine: values.machine,
-          ...(timeoutS ? { timeoutS } : {}),
+          ...limit,
         });
         failed ||= executed.failures.length > 0;
         notebook = executed.notebook;

@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-import { type Command, notebooksOf, secondsOf } from "./command.js";
+import { type Command, notebooksOf, timeoutOf } from "./command.js";
 import { execute } from "./execute.js";
 
 export const run: Command = {
@@ -17,14 +17,14 @@ export const run: Command = {
         timeout: { type: "string" },
       },
     });
-    const timeoutS = secondsOf(values.timeout);
+    const limit = timeoutOf(values.timeout);
     let failed = false;
     for (const file of notebooksOf(positionals)) {
       const executed = await execute(file, {
         out: values.out,
         machine: values.machine,
         allowErrors: values["allow-errors"],
-        ...(timeoutS ? { timeoutS } : {}),
+        ...limit,
       });
       failed ||= executed.failures.length > 0;
       process.stdout.write(`${executed.file}\n`);

@@ -39,16 +39,18 @@ export function kernelsFolder(location: KernelLocation): string {
 /**
  * Installs the kernelspec, replacing an older one whole.
  * @returns its folder.
- * @throws P2pError `output` when it cannot be written.
+ * @throws P2pError `output` when it cannot be written, `not-available` when this package has not been built whole.
  */
 export function installKernel(location: KernelLocation): string {
+  if (!existsSync(plotlyFile()))
+    throw new P2pError("not-available", `${plotlyFile()} is missing`, "Build it: npm run build.");
   const folder = join(kernelsFolder(location), KERNEL_NAME);
   const staging = `${folder}.${process.pid}.tmp`;
   try {
     mkdirSync(staging, { recursive: true });
     writeFileSync(join(staging, "kernel.json"), `${JSON.stringify(kernelJson(), null, 1)}\n`);
     writeFileSync(join(staging, "logo-svg.svg"), LOGO);
-    if (existsSync(plotlyFile())) cpSync(plotlyFile(), join(staging, "plotly.min.js"));
+    cpSync(plotlyFile(), join(staging, "plotly.min.js"));
     rmSync(folder, { recursive: true, force: true });
     renameSync(staging, folder);
   } catch (error) {
@@ -63,11 +65,23 @@ export function installKernel(location: KernelLocation): string {
   return folder;
 }
 
-/** Removes the kernelspec; false when there was none. */
+/**
+ * Removes the kernelspec; `removed` is false when there was none.
+ * @throws P2pError `output` when it cannot be removed.
+ */
 export function uninstallKernel(location: KernelLocation): { folder: string; removed: boolean } {
   const folder = join(kernelsFolder(location), KERNEL_NAME);
   const removed = existsSync(folder);
-  rmSync(folder, { recursive: true, force: true });
+  try {
+    rmSync(folder, { recursive: true, force: true });
+  } catch (error) {
+    throw new P2pError(
+      "output",
+      `cannot remove ${folder}: ${messageOf(error)}`,
+      "Remove it as the user who installed it.",
+      { cause: error },
+    );
+  }
   return { folder, removed };
 }
 

@@ -3,16 +3,18 @@ export const REPORT_CSS = `
 :root { --ink: #1f2933; --faint: #5a6673; --line: #e4e7eb; --code: #f6f8fa; }
 * { box-sizing: border-box; }
 body { margin: 0; color: var(--ink); background: #fff; font: 16px/1.75 "Noto Sans CJK SC", "PingFang SC", "Microsoft YaHei", system-ui, sans-serif; }
-.origin { position: sticky; top: 0; z-index: 5; display: flex; flex-wrap: wrap; gap: 0 1.2em; padding: 6px 24px; color: #fff; font-size: 14px; }
-.origin code { background: none; color: inherit; }
+header { position: sticky; top: 0; z-index: 5; }
+.origin { display: flex; flex-wrap: wrap; gap: 0 1.2em; padding: 6px 24px; color: #fff; font-size: 14px; }
 .origin.measured { background: #0b6b3a; }
 .origin.recorded { background: #7a5b00; }
 .origin.simulated { background: #b00020; }
 .origin.unknown { background: #52606d; }
+.origin.failed { background: #1f2933; border-left: 10px solid #b00020; }
 .page { display: grid; grid-template-columns: 190px minmax(0, 920px); gap: 32px; max-width: 1180px; margin: 0 auto; padding: 12px 24px 60px; }
 nav { position: sticky; top: 52px; align-self: start; font-size: 14px; }
 nav ol { list-style: none; margin: 24px 0; padding: 0; border-left: 2px solid var(--line); }
 nav a { display: block; padding: 2px 12px; color: var(--faint); text-decoration: none; }
+nav .level-3 a { padding-left: 26px; font-size: 13px; }
 nav a:hover { color: #0072b2; }
 h1 { font-size: 28px; line-height: 1.35; margin: 28px 0 12px; }
 h2 { font-size: 21px; margin: 36px 0 8px; padding-top: 10px; border-top: 1px solid var(--line); scroll-margin-top: 48px; }
@@ -38,5 +40,5 @@ th { color: var(--faint); font-weight: 600; }
 .hljs-keyword, .hljs-literal { color: #8a3ffc; } .hljs-string { color: #0b6b3a; } .hljs-number { color: #b35900; }
 .hljs-comment { color: #7b8794; } .hljs-title, .hljs-built_in { color: #005cc5; } .hljs-type { color: #b35900; }
 @media (max-width: 820px) { .page { display: block; } nav { display: none; } .outputs { padding-left: 0; } }
-@media print { nav { display: none; } .page { display: block; padding: 0; } .origin { position: static; print-color-adjust: exact; -webkit-print-color-adjust: exact; } section.code, .figure { break-inside: avoid; } }
+@media print { nav { display: none; } .page { display: block; padding: 0; } header { position: static; } .origin { print-color-adjust: exact; -webkit-print-color-adjust: exact; } .input { border-color: #ccc; } section.code, .figure { break-inside: avoid; } }
 `;

@@ -1,0 +1,46 @@
+/** The band on top of a report: where its numbers come from. */
+import { escapeHtml, type lab } from "../lab/index.js";
+import { digestOf } from "./canonical.js";
+import type { Notebook } from "./nbformat.js";
+import type { RunMetadata } from "./runner.js";
+
+const KINDS: Record<lab.Provenance["kind"], string> = {
+  measured: "实测 MEASURED",
+  recorded: "录制的实测 RECORDED",
+  simulated: "模拟，不是实测 SIMULATED, NOT A MEASUREMENT",
+};
+
+/** One line for each machine that the notebook opened, then one for cells that failed. */
+export function originBand(notebook: Notebook): string {
+  return [...originLines(notebook), ...failureLine(notebook)].join("\n");
+}
+
+function originLines(notebook: Notebook): string[] {
+  const run = notebook.metadata.p2plab as Partial<RunMetadata> | undefined;
+  if (typeof run?.executed !== "string" || !Array.isArray(run.machines))
+    return [line("unknown", "来源不明：未由p2plab执行 ORIGIN UNKNOWN: not executed by p2plab")];
+  if (run.digest !== digestOf(notebook.cells))
+    return [
+      line("unknown", "来源不明：p2plab执行之后又被改动 ORIGIN UNKNOWN: changed since p2plab executed it"),
+    ];
+  const when = `执行于 ${run.executed.slice(0, 16).replace("T", " ")} UTC · p2plab ${run.version ?? ""}`;
+  const machines = run.machines as readonly lab.Provenance[];
+  const distinct = [...new Map(machines.map((origin) => [JSON.stringify(origin), origin])).values()];
+  if (distinct.length === 0) return [line("unknown", "没有打开任何机器 no machine was opened", when)];
+  return distinct.map(({ kind, machine, date, source }) =>
+    line(kind, KINDS[kind] ?? kind, machine, date.slice(0, 10), source, when),
+  );
+}
+
+function failureLine(notebook: Notebook): string[] {
+  const failed = notebook.cells.filter((cell) =>
+    cell.outputs?.some((output) => output.output_type === "error"),
+  );
+  if (failed.length === 0) return [];
+  return [line("failed", `有${failed.length}个单元出错 ${failed.length} CELL(S) FAILED`)];
+}
+
+function line(kind: string, headline: string, ...facts: string[]): string {
+  const spans = facts.filter(Boolean).map((fact) => `<span>${escapeHtml(fact)}</span>`);
+  return `<div class="origin ${escapeHtml(kind)}"><strong>${escapeHtml(headline)}</strong>${spans.join("")}</div>`;
+}
