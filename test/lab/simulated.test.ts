@@ -81,6 +81,21 @@ test("a GPU that the machine lacks is refused", async () => {
   assert.match(error.message, /GPU 2.*has 2/);
 });
 
+test("buffers that together exceed a GPU's memory are refused, those that fill it are not", async () => {
+  const of = (bytes: string) =>
+    program()
+      .buffer("a", { gpu: 0, bytes: "40 GiB" })
+      .buffer("b", { gpu: 0, bytes })
+      .buffer("c", { gpu: 1, bytes: 8 })
+      .stream("s", { gpu: 0 })
+      .copy("s", "b", "c", { bytes: 8 })
+      .sync("s");
+  assert.ok((await medianNs("hgx-h100-8", of("40 GiB"))) > 0);
+  const error = await failure(() => medianNs("hgx-h100-8", of("41 GiB")));
+  assert.is(error.code, "not-available");
+  assert.match(error.message, /GPU 0 need 81 GiB, but it has 80 GiB/);
+});
+
 test("peer access that the driver refuses is refused with its reason and the other paths", async () => {
   const error = await failure(() => medianNs("rtx4090-2", transfer({ from: 0, to: 1, bytes: 8 })));
   assert.is(error.code, "not-available");

@@ -83,6 +83,25 @@ test("classes without NVLink follow from the PCIe tree", () => {
   assert.is(graph.pairClass(0, 4), "SYS");
 });
 
+test("root ports of one host bridge give PHB, of two bridges of a CPU NODE", () => {
+  const graph = new Graph(
+    [
+      ...[0, 1, 2].map((gpu) => ({ name: `gpu${gpu}`, kind: "gpu" as const })),
+      { name: "root0", kind: "root-port", bridge: "a" },
+      { name: "root1", kind: "root-port", bridge: "a" },
+      { name: "root2", kind: "root-port", bridge: "b" },
+      { name: "cpu0", kind: "cpu" },
+    ],
+    [0, 1, 2].flatMap((i) => [
+      { from: `gpu${i}`, to: `root${i}`, ...link() },
+      { from: `root${i}`, to: "cpu0", ...link({ kind: "host" }) },
+    ]),
+  );
+  assert.is(graph.pairClass(0, 1), "PHB");
+  assert.is(graph.pairClass(0, 2), "NODE");
+  assert.is(graph.pairClass(2, 1), "NODE");
+});
+
 test("NVLinks of unequal number give the class of the narrower one", () => {
   const graph = new Graph(
     [

@@ -13,6 +13,7 @@ import type { Program } from "../program.js";
 import { Random, seedOf } from "../random.js";
 import { type Sampling, samplingOf, stop } from "../sampling.js";
 import { TOPOLOGIES, type Topology } from "../topology/presets.js";
+import { formatBytes } from "../units.js";
 import { AMPERE, type Costs, HOPPER } from "./simulation/costs.js";
 import { execute } from "./simulation/execute.js";
 import { type Plan, planOf } from "./simulation/plan.js";
@@ -81,6 +82,7 @@ export class SimulatedMachine implements Machine {
     program.validate();
     const sampling = samplingOf(options.sampling);
     this.#requireGpus(program);
+    this.#requireMemory(program);
     const plan = planOf(program, this.#topology, this.#costs, (from, to) => this.#slowMode(from, to));
     const random = new Random(seedOf(`${program.hash}${this.#topology.name}${this.#seed}`));
     const turns = new Turns(options.signal);
@@ -123,6 +125,20 @@ export class SimulatedMachine implements Machine {
         "not-available",
         `no peer access from GPU ${pair.from} to GPU ${pair.to}: ${peerRefused?.reason}`,
         'Use path "staged" to go through host memory by hand, or let the driver stage the copy with .peerAccess(false).',
+      );
+    }
+  }
+
+  #requireMemory(program: Program): void {
+    const { memoryBytes } = this.#topology.gpu;
+    for (const gpu of program.gpus) {
+      const own = program.data.buffers.filter(({ place }) => "gpu" in place && place.gpu === gpu);
+      const bytes = own.reduce((sum, buffer) => sum + buffer.bytes, 0);
+      if (bytes <= memoryBytes) continue;
+      throw new P2pError(
+        "not-available",
+        `the buffers on GPU ${gpu} need ${formatBytes(bytes)}, but it has ${formatBytes(memoryBytes)} (${this.info.name})`,
+        "Make the buffers smaller, or open a machine whose GPUs have more memory.",
       );
     }
   }

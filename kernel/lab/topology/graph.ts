@@ -5,6 +5,8 @@ export type NodeKind = "gpu" | "nvswitch" | "pcie-switch" | "root-port" | "cpu";
 export interface TopologyNode {
   readonly name: string;
   readonly kind: NodeKind;
+  /** Host bridge that a root port belongs to; left out where its CPU has only one. */
+  readonly bridge?: string;
 }
 
 /** `nvlink`; `pcie` between two PCIe devices; `host` from a root port to host memory; `socket` between CPUs. */
@@ -60,7 +62,7 @@ export interface Route {
 export class Graph {
   readonly nodes: readonly TopologyNode[];
   readonly links: readonly TopologyLink[];
-  readonly #kinds: ReadonlyMap<string, NodeKind>;
+  readonly #nodes: ReadonlyMap<string, TopologyNode>;
   readonly #neighbours: ReadonlyMap<string, readonly (Hop & { readonly node: string })[]>;
   readonly #routes = new Map<string, Route>();
 
@@ -68,8 +70,8 @@ export class Graph {
   constructor(nodes: readonly TopologyNode[], links: readonly TopologyLink[]) {
     this.nodes = nodes;
     this.links = links;
-    this.#kinds = new Map(nodes.map((node) => [node.name, node.kind]));
-    if (this.#kinds.size !== nodes.length) {
+    this.#nodes = new Map(nodes.map((node) => [node.name, node]));
+    if (this.#nodes.size !== nodes.length) {
       throw new P2pError("usage", "two nodes of a topology have the same name", "Name each node once.");
     }
     const neighbours = new Map(nodes.map((node) => [node.name, [] as (Hop & { node: string })[]]));
@@ -94,9 +96,9 @@ export class Graph {
   }
 
   kindOf(node: string): NodeKind {
-    const kind = this.#kinds.get(node);
-    if (!kind) throw new P2pError("usage", `no node "${node}" in this topology`, "See graph.nodes.");
-    return kind;
+    const found = this.#nodes.get(node);
+    if (!found) throw new P2pError("usage", `no node "${node}" in this topology`, "See graph.nodes.");
+    return found.kind;
   }
 
   /**
@@ -161,7 +163,8 @@ export class Graph {
 
   /**
    * Class of the way between two GPUs as `nvidia-smi topo -m` names it: `NV#` with the number of NVLinks, `PIX` one PCIe
-   * switch, `PXB` several without a host bridge, `PHB` through a host bridge, `SYS` between CPUs.
+   * switch, `PXB` several without a host bridge, `PHB` through one host bridge, `NODE` through two of the same CPU, `SYS`
+   * between CPUs.
    */
   pairClass(from: number, to: number): string {
     const route = this.route(`gpu${from}`, `gpu${to}`);
@@ -171,7 +174,10 @@ export class Graph {
     }
     if (links.some((link) => link.kind === "socket")) return "SYS";
     const kinds = route.nodes.map((node) => this.kindOf(node));
-    if (kinds.some((kind) => kind === "cpu" || kind === "root-port")) return "PHB";
+    if (kinds.some((kind) => kind === "cpu" || kind === "root-port")) {
+      const ports = route.nodes.filter((node) => this.kindOf(node) === "root-port");
+      return new Set(ports.map((port) => this.#nodes.get(port)?.bridge)).size > 1 ? "NODE" : "PHB";
+    }
     return kinds.filter((kind) => kind === "pcie-switch").length > 1 ? "PXB" : "PIX";
   }
 }
