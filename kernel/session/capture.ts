@@ -1,32 +1,42 @@
-/** Sends what user code writes to process.stdout, process.stderr and console to the running cell. */
-import type { OutputSink } from "./outputs.js";
-
-type Write = typeof process.stdout.write;
+/** Sends what user code writes to process.stdout, process.stderr and console to its cell. */
+import { currentCell } from "./cell.js";
 
 /**
- * Takes both streams over until the returned function is called. Output that comes while no cell runs goes to the newest
- * cell's sink, as in other kernels.
+ * Takes both streams over until the returned function is called. What is written while there is no cell goes where it went
+ * before.
  */
-export function captureStreams(sink: () => OutputSink | null): () => void {
+export function captureStreams(): () => void {
   const release = (["stdout", "stderr"] as const).map((name) => {
     const stream = process[name];
     const original = stream.write;
+    const terminal = Object.getOwnPropertyDescriptor(stream, "isTTY");
     const decoder = new TextDecoder();
     const write = (chunk: unknown, encoding?: unknown, callback?: unknown): boolean => {
-      const target = sink();
-      if (!target) return original.call(stream, chunk as never, encoding as never, callback as never);
-      const text = typeof chunk === "string" ? chunk : decoder.decode(chunk as Uint8Array, { stream: true });
-      if (text) target({ type: "stream", name, text });
+      const cell = currentCell();
+      if (!cell) return original.call(stream, chunk as never, encoding as never, callback as never);
+      const text = textOf(chunk, encoding, decoder);
+      if (text) cell.emit({ type: "stream", name, text });
       const done = typeof encoding === "function" ? encoding : callback;
-      if (typeof done === "function") queueMicrotask(() => done());
+      if (typeof done === "function") process.nextTick(done as () => void);
       return true;
     };
-    stream.write = write as Write;
+    stream.write = write as typeof stream.write;
+    // A notebook is no terminal, wherever the server was started: no colour codes in its outputs.
+    Object.defineProperty(stream, "isTTY", { value: false, configurable: true, writable: true });
     return () => {
       stream.write = original;
+      if (terminal) Object.defineProperty(stream, "isTTY", terminal);
+      else Reflect.deleteProperty(stream, "isTTY");
     };
   });
   return () => {
     for (const undo of release) undo();
   };
+}
+
+function textOf(chunk: unknown, encoding: unknown, decoder: TextDecoder): string {
+  if (chunk instanceof Uint8Array) return decoder.decode(chunk, { stream: true });
+  if (typeof chunk !== "string") throw new TypeError(`a string or bytes can be written, not ${typeof chunk}`);
+  if (typeof encoding !== "string" || /^utf-?8$/i.test(encoding)) return chunk;
+  return decoder.decode(Buffer.from(chunk, encoding as BufferEncoding), { stream: true });
 }

@@ -1,83 +1,173 @@
-/** What a notebook calls `display`: rich output on request, in the running cell. */
-import { type MimeBundle, P2pError } from "../lab/index.js";
+/** What a notebook calls `display`: rich output on request, in the cell that asks for it. */
+import { escapeHtml, type MimeBundle, P2pError } from "../lab/index.js";
 import { bundleOf, completed } from "./bundle.js";
-import type { CellOutput, OutputSink } from "./outputs.js";
+import { type Cell, currentCell, inTurn } from "./cell.js";
 
-let sink: OutputSink | null = null;
-let pending: Promise<unknown>[] = [];
-let handles = 0;
+let displays = 0;
 
-/** The session says where output goes; null when no cell runs. */
-export function setDisplaySink(next: OutputSink | null): void {
-  sink = next;
-}
-
-/** Resolves when everything displayed so far has been sent. */
-export async function displayed(): Promise<void> {
-  while (pending.length > 0) {
-    const waiting = pending;
-    pending = [];
-    await Promise.all(waiting);
-  }
-}
-
-function emit(output: CellOutput): void {
-  if (!sink) {
-    throw new P2pError("usage", "nothing can be displayed: no cell is running", "Call display from a cell.");
-  }
-  sink(output);
+function runningCell(): Cell {
+  const cell = currentCell();
+  if (cell) return cell;
+  throw new P2pError("usage", "nothing can be displayed: no cell has run", "Call display from a cell.");
 }
 
 /** A display that can be changed in place. */
-export class DisplayHandle {
+export interface DisplayHandle {
+  /** Identifies the display among those of the notebook. */
   readonly id: string;
-
-  constructor(id: string) {
-    this.id = id;
-  }
-
   /** Shows another value in the same place. */
-  update(value: unknown): void {
-    const target = sink;
-    pending.push(
-      bundleOf(value).then((data) =>
-        target?.({ type: "update_display_data", data, metadata: {}, displayId: this.id }),
-      ),
-    );
-  }
+  update(value: unknown): void;
+}
+
+/** A progress bar that changes in place. */
+export interface ProgressBar {
+  /** Moves on by `steps`, default 1. */
+  tick(steps?: number): void;
+  /** Moves to `done` of the total. */
+  set(done: number): void;
+  /** Takes the bar away. */
+  close(): void;
+}
+
+/** `display(value)` shows a value as the last expression of a cell would; the methods show one MIME type, or control what is shown. */
+export interface Display {
+  /** Shows a value: an Arquero table, a figure, an object with a method `[Symbol.for("Jupyter.display")]`, or anything else as text. */
+  (value: unknown): DisplayHandle;
+  /** Shows text as it is. */
+  text(text: string): void;
+  /** Shows HTML; scripts in it run. */
+  html(html: string): void;
+  /** Shows Markdown. */
+  markdown(markdown: string): void;
+  /** Shows LaTeX, such as `$$x^2$$`. */
+  latex(latex: string): void;
+  /** Shows an SVG document. */
+  svg(svg: string): void;
+  /** Shows the bytes of a PNG image. */
+  png(bytes: Uint8Array): void;
+  /** Shows the bytes of a JPEG image. */
+  jpeg(bytes: Uint8Array): void;
+  /** Shows a value as a JSON tree. */
+  json(value: unknown): void;
+  /** Shows a whole MIME bundle, with metadata. */
+  raw(bundle: MimeBundle, metadata?: Record<string, unknown>): DisplayHandle;
+  /** Shows another value in the place of the display with this id. */
+  update(id: string, value: unknown): void;
+  /** Clears the cell's output; with `wait`, only when the next output comes. */
+  clear(options?: { wait?: boolean }): void;
+  /** Shows a progress bar of `total` steps. */
+  progress(total: number, label?: string): ProgressBar;
+  /** Aborted when the reader stops the running cell: `fetch(url, { signal: display.signal })`. */
+  readonly signal: AbortSignal;
+}
+
+/** Sends a bundle when it is made, and not before what was displayed earlier. */
+function send(
+  cell: Cell,
+  bundle: () => MimeBundle | Promise<MimeBundle>,
+  emit: (data: MimeBundle) => void,
+): void {
+  inTurn(cell, () => {
+    const made = bundle();
+    if (!(made instanceof Promise)) return emit(made);
+    return made.then(emit);
+  });
+}
+
+function newHandle(): DisplayHandle {
+  const id = `p2plab-${process.pid}-${++displays}`;
+  return { id, update: (value) => update(id, value) };
 }
 
 function show(value: unknown): DisplayHandle {
-  const handle = new DisplayHandle(`p2plab-${process.pid}-${++handles}`);
-  const target = sink;
-  if (!target) emit({ type: "clear_output", wait: false });
-  pending.push(
-    bundleOf(value).then((data) =>
-      target?.({ type: "display_data", data, metadata: {}, displayId: handle.id }),
-    ),
+  const cell = runningCell();
+  const handle = newHandle();
+  const displayId = handle.id;
+  send(
+    cell,
+    () => bundleOf(value),
+    (data) => cell.emit({ type: "display_data", data, metadata: {}, displayId }),
   );
   return handle;
 }
 
-function raw(bundle: MimeBundle, metadata: Record<string, unknown> = {}): void {
-  emit({ type: "display_data", data: completed({ ...bundle }), metadata });
+function update(id: string, value: unknown): void {
+  const cell = runningCell();
+  send(
+    cell,
+    () => bundleOf(value),
+    (data) => cell.emit({ type: "update_display_data", data, metadata: {}, displayId: id }),
+  );
 }
 
-const base64 = (bytes: Uint8Array) => Buffer.from(bytes).toString("base64");
+function raw(bundle: MimeBundle, metadata: Record<string, unknown> = {}): DisplayHandle {
+  const cell = runningCell();
+  const handle = newHandle();
+  const displayId = handle.id;
+  send(
+    cell,
+    () => completed({ ...bundle }),
+    (data) => cell.emit({ type: "display_data", data, metadata, displayId }),
+  );
+  return handle;
+}
 
-/** `display(value)` shows a value as the last expression of a cell would; the methods show one MIME type. */
-export const display = Object.assign(show, {
-  text: (text: string): void => raw({ "text/plain": text }),
-  html: (html: string): void => raw({ "text/html": html, "text/plain": html.replace(/<[^>]*>/g, "") }),
-  markdown: (markdown: string): void => raw({ "text/markdown": markdown, "text/plain": markdown }),
-  latex: (latex: string): void => raw({ "text/latex": latex, "text/plain": latex }),
-  svg: (svg: string): void => raw({ "image/svg+xml": svg, "text/plain": "[SVG]" }),
-  png: (bytes: Uint8Array): void => raw({ "image/png": base64(bytes), "text/plain": "[PNG]" }),
-  jpeg: (bytes: Uint8Array): void => raw({ "image/jpeg": base64(bytes), "text/plain": "[JPEG]" }),
-  json: (value: unknown): void => raw({ "application/json": value, "text/plain": JSON.stringify(value) }),
-  /** A whole MIME bundle with metadata. */
+function clear(options: { wait?: boolean } = {}): void {
+  const cell = runningCell();
+  inTurn(cell, () => cell.emit({ type: "clear_output", wait: options.wait ?? false }));
+}
+
+const base64 = (bytes: Uint8Array) =>
+  Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("base64");
+const withoutTags = (html: string) => html.replace(/<[^>]*>/g, "");
+
+const BAR_CHARACTERS = 30;
+
+function progress(total: number, label = ""): ProgressBar {
+  if (!(total > 0)) throw new P2pError("usage", `a progress bar of ${total} steps`, "Give a total above 0.");
+  const cell = runningCell();
+  const { id } = newHandle();
+  let done = 0;
+  const bundle = (): MimeBundle => {
+    const filled = Math.round((done / total) * BAR_CHARACTERS);
+    const bar = "█".repeat(filled) + "░".repeat(BAR_CHARACTERS - filled);
+    return {
+      "text/html": `<progress max="${total}" value="${done}"></progress> ${done}/${total} ${escapeHtml(label)}`,
+      "text/plain": `${bar} ${done}/${total} ${label}`.trimEnd(),
+    };
+  };
+  const set = (next: number) => {
+    done = Math.min(total, Math.max(0, next));
+    cell.emit({ type: "update_display_data", data: bundle(), metadata: {}, displayId: id });
+  };
+  cell.emit({ type: "display_data", data: bundle(), metadata: {}, displayId: id });
+  return {
+    tick: (steps = 1) => set(done + steps),
+    set,
+    close: () => {
+      const data = { "text/html": "", "text/plain": "" };
+      cell.emit({ type: "update_display_data", data, metadata: {}, displayId: id });
+    },
+  };
+}
+
+const methods = {
+  text: (text: string): void => void raw({ "text/plain": text }),
+  html: (html: string): void => void raw({ "text/html": html, "text/plain": withoutTags(html) }),
+  markdown: (markdown: string): void => void raw({ "text/markdown": markdown, "text/plain": markdown }),
+  latex: (latex: string): void => void raw({ "text/latex": latex, "text/plain": latex }),
+  svg: (svg: string): void => void raw({ "image/svg+xml": svg, "text/plain": "[SVG]" }),
+  png: (bytes: Uint8Array): void => void raw({ "image/png": base64(bytes), "text/plain": "[PNG]" }),
+  jpeg: (bytes: Uint8Array): void => void raw({ "image/jpeg": base64(bytes), "text/plain": "[JPEG]" }),
+  json: (value: unknown): void =>
+    void raw({ "application/json": value, "text/plain": JSON.stringify(value) ?? "undefined" }),
   raw,
-  /** Clears the cell's output; with `wait`, only when the next output comes. */
-  clear: (options: { wait?: boolean } = {}): void =>
-    emit({ type: "clear_output", wait: options.wait ?? false }),
-});
+  update,
+  clear,
+  progress,
+};
+
+export const display: Display = Object.defineProperty(Object.assign(show, methods), "signal", {
+  get: () => runningCell().abort.signal,
+  enumerable: true,
+}) as Display;

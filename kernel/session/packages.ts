@@ -6,6 +6,7 @@ import { existsSync, readFileSync } from "node:fs";
 import Module, { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { packagePath } from "../lab/index.js";
+import type { TypeScriptSystem } from "./typescript.js";
 
 const require = createRequire(import.meta.url);
 
@@ -34,15 +35,6 @@ function folderOf(file: string, name: string): string {
   throw new Error(`the package ${name} has no package.json above ${file}`);
 }
 
-/** The parts of TypeScript's `sys` that look files up. */
-interface TypeScriptSystem {
-  fileExists(path: string): boolean;
-  directoryExists(path: string): boolean;
-  readFile(path: string, encoding?: string): string | undefined;
-  realpath?(path: string): string;
-  getDirectories(path: string): string[];
-}
-
 /** Forwards `<cwd>/node_modules/<package>` to the kernel's packages. Must run before tslab's converter is created. */
 export function forwardTypeScriptLookups(system: TypeScriptSystem, cwd: string): void {
   const modules = `${cwd.replace(/\\/g, "/").replace(/\/$/, "")}/node_modules`;
@@ -62,9 +54,11 @@ export function forwardTypeScriptLookups(system: TypeScriptSystem, cwd: string):
     path === modules || path === `${modules}/@types` || original.directoryExists(forward(path));
   system.readFile = (path, encoding) => original.readFile(forward(path), encoding);
   system.realpath = (path) => original.realpath?.(forward(path)) ?? forward(path);
-  // Only Node's own types are loaded unasked: every other package under @types costs start-up time.
-  system.getDirectories = (path) =>
-    path.endsWith("/node_modules/@types") ? ["node"] : original.getDirectories(path);
+  // Installed packages do not change under a running session; watching each of their files would cost idle time.
+  system.watchFile = (path, ...rest) =>
+    path.includes("/node_modules/") || !original.watchFile
+      ? { close: () => undefined }
+      : original.watchFile(path, ...rest);
 }
 
 type ResolveFilename = (request: string, parent: unknown, isMain: boolean, options?: unknown) => string;
@@ -90,4 +84,14 @@ export function forwardRequire(): void {
 
 function packageName(request: string): string {
   return request.split("/", request.startsWith("@") ? 2 : 1).join("/");
+}
+
+/** Node.js 20 warns once that `require` of ES modules is new; a cell that imports a package has no use for that. */
+export function silenceModuleWarning(): void {
+  const original = process.emitWarning;
+  process.emitWarning = ((warning: string | Error, ...rest: unknown[]) => {
+    const name = typeof rest[0] === "string" ? rest[0] : (rest[0] as { type?: string } | undefined)?.type;
+    if (name === "ExperimentalWarning" && /\brequire\(?\)?\b|ES Module/i.test(String(warning))) return;
+    (original as (...all: unknown[]) => void).call(process, warning, ...rest);
+  }) as typeof process.emitWarning;
 }

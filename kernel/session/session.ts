@@ -1,12 +1,14 @@
 /** One TypeScript session: cells in, outputs out. */
-import { onProgress, P2pError, setInterruptSignal } from "../lab/index.js";
-import { bundleOf } from "./bundle.js";
+import { type MimeBundle, onProgress, P2pError, setInterruptSignal } from "../lab/index.js";
+import { bundleOf, completed } from "./bundle.js";
 import { captureStreams } from "./capture.js";
-import { displayed, setDisplaySink } from "./display.js";
-import type { CellOutput, OutputSink } from "./outputs.js";
+import { type Cell, currentCell, displayed, forgetCells, newCell, runAs } from "./cell.js";
+import type { Completeness } from "./completeness.js";
+import { forbidExit } from "./exit.js";
+import type { OutputSink } from "./outputs.js";
 import { showProgress } from "./progress.js";
 import { type CellError, diagnosticsError, thrownError } from "./trace.js";
-import { type Completion, type QuickInfo, Tslab } from "./tslab.js";
+import { type CellOutcome, type Completion, type QuickInfo, Tslab, type TslabDisplay } from "./tslab.js";
 
 export interface SessionOptions {
   /** Working directory of the cells; default the process's. */
@@ -16,7 +18,7 @@ export interface SessionOptions {
 }
 
 export interface ExecuteOptions {
-  /** Called with each output, in order. */
+  /** Called with each output, in order; also with what the cell's timers write after its end. */
   onOutput?: OutputSink;
   /** Neither counts nor shows a result. */
   silent?: boolean;
@@ -40,25 +42,24 @@ import { display } from "p2plab/dist/kernel/session/display.js";`;
 export class Session {
   static #open = false;
   readonly #tslab: Tslab;
-  readonly #release: () => void;
+  readonly #release: (() => void)[];
   /** Sources of counted cells, by execution count. */
   readonly history = new Map<number, string>();
   #count = 0;
-  #sink: OutputSink | null = null;
-  #abort: AbortController | null = null;
+  #running: Cell | null = null;
   #closed = false;
   #queue: Promise<unknown> = Promise.resolve();
 
   private constructor(tslab: Tslab) {
     this.#tslab = tslab;
-    this.#release = captureStreams(() => this.#sink);
+    this.#release = [captureStreams(), forbidExit()];
     process.on("uncaughtException", this.#stray);
     process.on("unhandledRejection", this.#stray);
   }
 
   /**
    * Changes to the working directory, sets TypeScript up and preloads `lab`, `cuda`, `plot`, `aq`, `op` and `display`.
-   * @throws P2pError `usage` when a session is already open in this process.
+   * @throws P2pError `usage` when a session is already open in this process, `not-available` when the library is not built.
    */
   static async create(options: SessionOptions = {}): Promise<Session> {
     if (Session.#open) {
@@ -71,14 +72,14 @@ export class Session {
     if (options.cwd) process.chdir(options.cwd);
     if (options.machine) process.env.P2PLAB_MACHINE = options.machine;
     Session.#open = true;
-    const tslab = new Tslab(process.cwd());
-    const outcome = await tslab.execute(PRELOAD, 0);
+    const tslab = new Tslab(process.cwd(), showTslab);
+    const outcome = await tslab.execute(PRELOAD, null);
     if (!outcome.ok) {
       Session.#open = false;
       tslab.close();
       const why = outcome.thrown
         ? thrownError(outcome.thrown.error, tslab.sources)
-        : diagnosticsError(PRELOAD, outcome.diagnostics, 0);
+        : diagnosticsError(PRELOAD, outcome.diagnostics, null);
       throw new P2pError(
         "not-available",
         `the library could not be preloaded: ${why.traceback.join("\n")}`,
@@ -103,53 +104,54 @@ export class Session {
     const silent = options.silent ?? false;
     const counted = !silent && (options.storeHistory ?? true);
     if (counted) this.history.set(++this.#count, code);
-    const emit: OutputSink = (output) => options.onOutput?.(output);
-    this.#sink = emit;
-    this.#abort = new AbortController();
-    setDisplaySink(emit);
-    setInterruptSignal(this.#abort.signal);
+    const count = counted ? this.#count : null;
+    const emit: OutputSink = (output) => {
+      options.onOutput?.(output);
+    };
+    const cell = newCell(emit);
+    this.#running = cell;
+    setInterruptSignal(cell.abort.signal);
     const endProgress = showProgress(emit, onProgress);
-    const guard = forbidExit();
     let error: CellError | null = null;
     try {
-      const outcome = await this.#tslab.execute(code, this.#count);
-      // One turn of the event loop, so that a rejection which nobody awaits is shown in its own cell.
-      await new Promise((resolve) => setImmediate(resolve));
-      await displayed();
-      endProgress();
-      if (outcome.diagnostics.length > 0) error = diagnosticsError(code, outcome.diagnostics, this.#count);
-      else if (outcome.thrown) error = thrownError(this.#unmasked(outcome.thrown.error), this.#tslab.sources);
-      else if (!silent && outcome.value !== undefined && outcome.value !== null) {
-        const data = await bundleOf(outcome.value);
-        emit({ type: "execute_result", data, metadata: {}, executionCount: this.#count });
-      }
+      error = await runAs(cell, async () => {
+        const outcome = await this.#tslab.execute(code, count);
+        // One turn of the event loop, so that a rejection which nobody awaits is shown before the cell ends.
+        await new Promise((resolve) => setImmediate(resolve));
+        await displayed(cell);
+        endProgress();
+        const failure = this.#failureOf(outcome, code, count, cell);
+        if (!failure && !silent && outcome.value !== undefined && outcome.value !== null) {
+          const data = await this.#resultOf(outcome.value);
+          emit({ type: "execute_result", data, metadata: {}, executionCount: this.#count });
+        }
+        return failure;
+      });
     } catch (thrown) {
       error = thrownError(thrown, this.#tslab.sources);
     } finally {
-      guard();
       endProgress();
       setInterruptSignal(null);
-      this.#abort = null;
+      this.#running = null;
     }
-    if (error) emit({ type: "error", ...error });
+    if (error) emit({ type: "error", ename: error.ename, evalue: error.evalue, traceback: error.traceback });
     return { status: error ? "error" : "ok", executionCount: this.#count, error };
   }
 
-  /** An interrupt comes out of tslab or Node in several forms; the reader sees one. */
-  #unmasked(error: unknown): unknown {
-    const interrupted =
-      this.#abort?.signal.aborted ||
-      (error instanceof Error && "code" in error && error.code === "ERR_SCRIPT_EXECUTION_INTERRUPTED");
-    if (!interrupted) return error;
-    const interruption = new Error("the cell was interrupted; variables set so far are kept");
-    interruption.name = "Interrupted";
-    interruption.stack = "";
-    return interruption;
+  #resultOf(value: unknown): MimeBundle | Promise<MimeBundle> {
+    if (!(value instanceof Error)) return bundleOf(value);
+    return { "text/plain": thrownError(value, this.#tslab.sources).traceback.join("\n") };
   }
 
-  /** Stops the running cell: a pending await, and measurements that listen to the interrupt signal. */
+  #failureOf(outcome: CellOutcome, code: string, count: number | null, cell: Cell): CellError | null {
+    if (outcome.diagnostics.length > 0) return diagnosticsError(code, outcome.diagnostics, count);
+    if (!outcome.thrown) return null;
+    return thrownError(unmasked(outcome.thrown.error, cell), this.#tslab.sources);
+  }
+
+  /** Stops the running cell: a pending await, and everything that listens to its abort signal. */
   interrupt(): void {
-    this.#abort?.abort();
+    this.#running?.abort.abort();
     this.#tslab.interrupt();
   }
 
@@ -163,7 +165,7 @@ export class Session {
     return this.#tslab.inspect(code, position);
   }
 
-  isComplete(code: string): { completed: boolean; indent?: string } {
+  isComplete(code: string): Completeness {
     return this.#tslab.isComplete(code);
   }
 
@@ -171,32 +173,37 @@ export class Session {
     if (this.#closed) return;
     this.#closed = true;
     Session.#open = false;
-    this.#release();
-    setDisplaySink(null);
+    for (const undo of this.#release) undo();
+    forgetCells();
     process.off("uncaughtException", this.#stray);
     process.off("unhandledRejection", this.#stray);
     this.#tslab.close();
   }
 
-  /** What nobody awaited is shown in the newest cell; the session lives on. */
+  /** What nobody awaited is shown in the cell it came from; the session lives on. */
   readonly #stray = (error: unknown): void => {
     const { traceback } = thrownError(error, this.#tslab.sources);
-    const output: CellOutput = { type: "stream", name: "stderr", text: `${traceback.join("\n")}\n` };
-    this.#sink?.(output);
+    currentCell()?.emit({ type: "stream", name: "stderr", text: `${traceback.join("\n")}\n` });
   };
 }
 
-/** While a cell runs, process.exit is an error in the cell, not the end of the kernel. */
-function forbidExit(): () => void {
-  const original = process.exit;
-  process.exit = ((code?: number) => {
-    throw new P2pError(
-      "usage",
-      `process.exit(${code ?? ""}) in a cell`,
-      "Restart or shut down the kernel from the menu.",
-    );
-  }) as typeof process.exit;
-  return () => {
-    process.exit = original;
-  };
+/** An interrupt comes out of tslab or Node in several forms; the reader sees one. */
+function unmasked(error: unknown, cell: Cell): unknown {
+  const interrupted =
+    cell.abort.signal.aborted ||
+    (error instanceof Error && "code" in error && error.code === "ERR_SCRIPT_EXECUTION_INTERRUPTED");
+  if (!interrupted) return error;
+  const interruption = new Error("the cell was interrupted; variables of earlier cells are kept");
+  interruption.name = "Interrupted";
+  interruption.stack = "";
+  return interruption;
+}
+
+/** What tslab's own `display` shows, in the terms of this session. */
+function showTslab({ data: shown, metadata, transient }: TslabDisplay, update: boolean): void {
+  const cell = currentCell();
+  const data = completed({ ...shown });
+  const displayId = transient.display_id;
+  if (update && displayId) cell?.emit({ type: "update_display_data", data, metadata, displayId });
+  else cell?.emit({ type: "display_data", data, metadata, ...(displayId ? { displayId } : {}) });
 }

@@ -3,24 +3,13 @@
  * out as `{ name: name }` it works. Positions in what TypeScript finds are mapped back.
  */
 import type { Diagnostic } from "./tslab.js";
-
-/** The few parts of TypeScript's API that are needed; tslab brings its own copy without types of ours. */
-export interface TypeScriptParser {
-  createSourceFile(name: string, text: string, target: number, setParents: boolean): TsNode;
-  forEachChild(node: TsNode, visit: (child: TsNode) => void): void;
-  SyntaxKind: { ShorthandPropertyAssignment: number };
-  ScriptTarget: { ES2022: number };
-}
-
-interface TsNode {
-  readonly kind: number;
-  readonly name?: { readonly text: string; readonly end: number };
-  readonly objectAssignmentInitializer?: TsNode;
-}
+import type { Position, TsNode, TypeScriptParser } from "./typescript.js";
 
 export interface Expanded {
   readonly source: string;
-  /** A finding of the expanded source, where it stands in the original. */
+  /** A position in the expanded source, where it stands in the original. */
+  positionBack(position: Position): Position;
+  /** The same for what TypeScript found. */
   mapBack(diagnostic: Diagnostic): Diagnostic;
 }
 
@@ -45,7 +34,7 @@ export function expandShorthand(ts: TypeScriptParser, source: string): Expanded 
     const before = source.slice(0, at).split("\n");
     return { line: before.length - 1, character: (before.at(-1) as string).length, length: text.length };
   });
-  const back = (position: { line: number; character: number }) => {
+  const back = (position: Position): Position => {
     let { character } = position;
     let shift = 0;
     for (const insert of byLine
@@ -59,6 +48,7 @@ export function expandShorthand(ts: TypeScriptParser, source: string): Expanded 
   };
   return {
     source: expanded,
+    positionBack: back,
     mapBack: (diagnostic) =>
       diagnostic.fileName
         ? diagnostic

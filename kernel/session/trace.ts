@@ -1,112 +1,132 @@
 /** Errors as a reader of a notebook wants them: name, message, cell and line, the hint, and the causes. */
+import { inspect } from "node:util";
 import { P2pError } from "../lab/index.js";
-import type { CellSources, Diagnostic } from "./tslab.js";
+import type { CellSource, CellSources, Diagnostic } from "./tslab.js";
 
 export interface CellError {
-  ename: string;
-  evalue: string;
-  traceback: string[];
+  readonly ename: string;
+  readonly evalue: string;
+  readonly traceback: string[];
+}
+
+function nameOf(count: number | null): string {
+  return `Cell [${count ?? "*"}]`;
 }
 
 /** Type errors: nothing of the cell has run. */
 export function diagnosticsError(
   source: string,
   diagnostics: readonly Diagnostic[],
-  cell: number,
+  count: number | null,
 ): CellError {
   const lines = source.split("\n");
-  const traceback = diagnostics.flatMap((diagnostic) => {
+  const traceback: string[] = [];
+  let last: Diagnostic | null = null;
+  for (const diagnostic of diagnostics) {
     const { line, character } = diagnostic.start;
-    const where = diagnostic.fileName ? diagnostic.fileName : `Cell [${cell}]`;
-    const head = `${where}, line ${line + 1}, column ${character + 1}: TS${diagnostic.code}: ${diagnostic.messageText}`;
+    // TypeScript explains a finding by further ones at the same place.
+    if (last && last.fileName === diagnostic.fileName && isSamePlace(last, diagnostic)) {
+      traceback.push(`    ${diagnostic.messageText}`);
+      continue;
+    }
+    last = diagnostic;
+    const where = `${diagnostic.fileName ?? nameOf(count)}, line ${line + 1}, column ${character + 1}`;
+    traceback.push(`${where}: TS${diagnostic.code}: ${diagnostic.messageText}`);
     const text = lines[line];
-    if (diagnostic.fileName || text === undefined) return [head];
-    const width = Math.max(
-      1,
-      diagnostic.end.line === line ? diagnostic.end.character - character : text.length - character,
-    );
-    return [head, `  ${text}`, `  ${" ".repeat(character)}${"^".repeat(width)}`];
-  });
+    if (diagnostic.fileName || text === undefined) continue;
+    const end = diagnostic.end.line === line ? diagnostic.end.character : text.length;
+    const before = text.slice(0, character).replace(/[^\t]/g, " ");
+    traceback.push(`  ${text}`, `  ${before}${"^".repeat(Math.max(1, end - character))}`);
+  }
   const first = diagnostics[0] as Diagnostic;
   return { ename: "TypeScriptError", evalue: `TS${first.code}: ${first.messageText}`, traceback };
+}
+
+function isSamePlace(a: Diagnostic, b: Diagnostic): boolean {
+  return (["start", "end"] as const).every(
+    (key) => a[key].line === b[key].line && a[key].character === b[key].character,
+  );
 }
 
 /** What a cell threw. Frames of the kernel are left out; frames in cells show their source line. */
 export function thrownError(error: unknown, sources: CellSources): CellError {
   if (!(error instanceof Error)) {
-    const text = String(error);
+    const text = typeof error === "string" ? error : inspect(error, { depth: 2 });
     return { ename: "Thrown", evalue: text, traceback: [`Thrown: ${text}`] };
   }
   const traceback: string[] = [];
-  const seen = new Set<unknown>();
-  for (
-    let at: unknown = error;
-    at !== undefined && !seen.has(at);
-    at = at instanceof Error ? at.cause : undefined
-  ) {
-    seen.add(at);
-    const lead = at === error ? "" : "caused by ";
-    if (!(at instanceof Error)) {
-      traceback.push(`${lead}${String(at)}`);
-      break;
-    }
-    traceback.push(`${lead}${at.name}: ${at.message}`, ...framesOf(at, sources));
-    if (at instanceof P2pError && at.hint) traceback.push(`→ ${at.hint}`);
-  }
-  return { ename: error.name, evalue: error.message, traceback };
+  describe(error, sources, "", traceback, new Set());
+  return { ename: String(error.name), evalue: String(error.message), traceback };
 }
 
-const FRAME = /^\s*at (?:(.*?) \()?(.*?):(\d+):(\d+)\)?$/;
+function describe(
+  error: unknown,
+  sources: CellSources,
+  lead: string,
+  lines: string[],
+  seen: Set<unknown>,
+): void {
+  if (seen.has(error)) return;
+  seen.add(error);
+  if (!(error instanceof Error)) {
+    lines.push(`${lead}${typeof error === "string" ? error : inspect(error, { depth: 2 })}`);
+    return;
+  }
+  lines.push(`${lead}${error.name}: ${error.message}`, ...framesOf(error, sources));
+  if (error instanceof P2pError && error.hint) lines.push(`→ ${error.hint}`);
+  if (error instanceof AggregateError)
+    for (const one of error.errors) describe(one, sources, "one of them ", lines, seen);
+  if (error.cause !== undefined && error.cause !== null)
+    describe(error.cause, sources, "caused by ", lines, seen);
+}
+
+const FRAME = /^\s*at (?:async (?=\S+$))?(?:(.*?) \()?(.*?):(\d+):(\d+)\)?$/;
+const KERNEL = /node_modules[\\/]tslab|kernel[\\/](session|jupyter|notebook)[\\/]|^node:|^evalmachine/;
+const LIBRARY = /dist[\\/]kernel[\\/]lab[\\/]/;
 
 function framesOf(error: Error, sources: CellSources): string[] {
   const frames: string[] = [];
-  for (const line of (error.stack ?? "").split("\n")) {
+  let inCell = false;
+  for (const line of String(error.stack ?? "").split("\n")) {
     const match = FRAME.exec(line);
     if (!match) continue;
-    const [, name, file, row] = match as unknown as [string, string | undefined, string, string];
+    const [, name, file, row, column] = match as unknown as [
+      string,
+      string | undefined,
+      string,
+      string,
+      string,
+    ];
     const cell = sources.get(file);
     if (cell) {
-      // Beyond the cell's own lines stands the function that tslab wraps around it.
-      if (Number(row) > cell.output.split("\n").length) continue;
-      frames.push(
-        `  at ${name && !/^(eval|Object\.<anonymous>)$/.test(name) ? `${name}, ` : ""}${placeOf(cell, Number(row))}`,
-      );
-    } else if (
-      !/node_modules[\\/]tslab|kernel[\\/](session|jupyter|notebook)[\\/]|^node:|^evalmachine/.test(file)
-    ) {
+      const place = placeOf(cell, Number(row) - 1, Number(column) - 1, name, !inCell);
+      inCell ||= place.length > 0;
+      frames.push(...place);
+    } else if (!KERNEL.test(file) && !(error instanceof P2pError && LIBRARY.test(file))) {
       frames.push(line.replace(/^\s*/, "  "));
     }
   }
   return frames;
 }
 
-/**
- * Where in the cell a line of its JavaScript came from. tslab gives no source map, so the line is looked for by its text: it
- * is numbered when the cell has exactly one like it, and quoted without a number otherwise.
- */
-function placeOf(cell: { source: string; output: string; cell: number }, row: number): string {
-  const wanted = squeezed(cell.output.split("\n")[row - 1] ?? "");
+/** @param excerpt true shows the lines around, false the line alone. */
+function placeOf(
+  cell: CellSource,
+  line: number,
+  character: number,
+  name: string | undefined,
+  excerpt: boolean,
+): string[] {
+  const origin = cell.origin({ line, character });
+  if (!origin) return [];
   const lines = cell.source.split("\n");
-  const hits = lines.flatMap((text, index) =>
-    wanted !== "" && alike(squeezed(text), wanted) ? [index] : [],
-  );
-  const only = hits.length === 1 ? (hits[0] as number) : null;
-  if (only !== null) return `Cell [${cell.cell}], line ${only + 1}: ${(lines[only] as string).trim()}`;
-  return `Cell [${cell.cell}]${wanted ? `: ${(cell.output.split("\n")[row - 1] ?? "").trim()}` : ""}`;
-}
-
-function squeezed(text: string): string {
-  return text
-    .replace(/^\s*(?:export\s+|exports\.\w+ = (?:exports\.\w+ = )*)/, "")
-    .replace(/\b(?:const|let|var|exports\.)\b\s*/g, "")
-    .replace(/[\s;]/g, "")
-    .replace(/exports\./g, "");
-}
-
-function alike(source: string, output: string): boolean {
-  return (
-    source === output ||
-    (source.length > 3 && output.endsWith(source)) ||
-    (output.length > 3 && source.endsWith(output))
-  );
+  const caller = name && !/^(async )?(eval|Object\.<anonymous>|<anonymous>)$/.test(name) ? `${name}, ` : "";
+  const head = `  at ${caller}${nameOf(cell.count)}, line ${origin.line + 1}`;
+  if (!excerpt || lines.length === 1) return [`${head}: ${(lines[origin.line] ?? "").trim()}`];
+  const from = Math.max(0, origin.line - 1);
+  const shown = lines.slice(from, origin.line + 2).map((text, i) => {
+    const number = String(from + i + 1).padStart(4);
+    return `  ${from + i === origin.line ? "→" : " "}${number} │ ${text}`;
+  });
+  return [head, ...shown];
 }

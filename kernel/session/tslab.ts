@@ -1,27 +1,33 @@
 /** tslab's converter and executor, created for one working directory, with what they tell made visible. */
 import { createRequire } from "node:module";
-import { forwardRequire, forwardTypeScriptLookups } from "./packages.js";
-import { expandShorthand, type TypeScriptParser } from "./shorthand.js";
+import { type Completeness, completenessOf } from "./completeness.js";
+import { forwardRequire, forwardTypeScriptLookups, silenceModuleWarning } from "./packages.js";
+import { expandShorthand } from "./shorthand.js";
+import { type Position, PreparedTypeScript } from "./typescript.js";
 
-/** A finding of TypeScript in a cell. Lines and characters count from 0. */
+/** A finding of TypeScript in a cell. */
 export interface Diagnostic {
-  readonly start: { readonly line: number; readonly character: number };
-  readonly end: { readonly line: number; readonly character: number };
+  readonly start: Position;
+  readonly end: Position;
   readonly messageText: string;
   readonly code: number;
+  /** Where it is not the cell itself: a file, relative to the working directory. */
   readonly fileName?: string;
 }
 
 interface ConvertResult {
   output?: string;
   diagnostics: Diagnostic[];
+  hasToplevelAwait?: boolean;
 }
 
 interface Converter {
   convert(previousDeclarations: string, source: string): ConvertResult;
+  addModule(name: string, content: string, meta?: unknown): Diagnostic[];
   close(): void;
 }
 
+/** What TypeScript knows of a name. */
 export interface QuickInfo {
   readonly kind: string;
   readonly textSpan?: { start: number; length: number };
@@ -45,6 +51,13 @@ interface Executor {
   close(): void;
 }
 
+/** What tslab's `display` of `import … from "tslab"` hands over. */
+export interface TslabDisplay {
+  readonly data: Record<string, unknown>;
+  readonly metadata: Record<string, unknown>;
+  readonly transient: { readonly display_id?: string };
+}
+
 /** What running one cell came to. */
 export interface CellOutcome {
   readonly ok: boolean;
@@ -55,32 +68,56 @@ export interface CellOutcome {
   readonly diagnostics: readonly Diagnostic[];
 }
 
-/** The JavaScript that a cell became, by the file name that V8 gives its frames. */
-export type CellSources = ReadonlyMap<
-  string,
-  { readonly source: string; readonly output: string; readonly cell: number }
->;
+/** A cell that has run, or runs. */
+export interface CellSource {
+  readonly source: string;
+  /** Its execution count; null for one that is not counted. */
+  readonly count: number | null;
+  /** Where in the source a place of a stack frame is, both counted from 0; null for what stands in no cell. */
+  origin(frame: Position): Position | null;
+}
+
+/** Cells by the file name that V8 gives their frames. */
+export type CellSources = ReadonlyMap<string, CellSource>;
+
+const fileOf = (serial: number) => `p2plab-cell-${serial}.ts`;
+
+/** True for a line of a stack trace that stands in a cell. */
+export function isCellFile(frame: string): boolean {
+  return /\bp2plab-cell-\d+\.ts:/.test(frame);
+}
+
+// What tslab's executor puts before a cell's first line.
+const PREFIX = "(function(exports, require) { ".length;
+const ASYNC_PREFIX = "(async function(exports, require) { ".length;
 
 export class Tslab {
-  readonly sources = new Map<string, { source: string; output: string; cell: number }>();
+  readonly sources = new Map<string, CellSource>();
+  readonly #typescript = new PreparedTypeScript();
   readonly #executor: Executor;
-  readonly #isComplete: (source: string) => { completed: boolean; indent?: string };
-  #cell = 0;
+  readonly #isComplete: (source: string) => { indent?: string };
+  readonly #require = createRequire(import.meta.url);
+  readonly #onDisplay: (shown: TslabDisplay, update: boolean) => void;
+  #serial = 0;
+  #count: number | null = null;
   #diagnostics: readonly Diagnostic[] = [];
   #value: unknown;
   #thrown: { error: unknown } | null = null;
 
-  /** Creates the TypeScript program: one to two seconds. The working directory must not change afterwards. */
-  constructor(cwd: string) {
-    const require = createRequire(import.meta.url);
-    const ts = createRequire(require.resolve("tslab/package.json"))("@tslab/typescript-for-tslab");
-    forwardTypeScriptLookups(ts.sys, cwd);
+  /**
+   * Creates the TypeScript program: one to two seconds. The working directory must not change afterwards.
+   * @param onDisplay takes what cells show with tslab's own `display`.
+   */
+  constructor(cwd: string, onDisplay: (shown: TslabDisplay, update: boolean) => void) {
+    this.#onDisplay = onDisplay;
+    silenceModuleWarning();
+    forwardTypeScriptLookups(this.#typescript.ts.sys, cwd);
     forwardRequire();
-    const { createConverter, isCompleteCode } = require("tslab/dist/converter.js");
-    const { createExecutor } = require("tslab/dist/executor.js");
+    const { createConverter, isCompleteCode } = this.#require("tslab/dist/converter.js");
+    const { createExecutor } = this.#require("tslab/dist/executor.js");
     this.#isComplete = isCompleteCode;
     const node: Converter = createConverter();
-    const convs = { node: this.#observed(node, ts), browser: null, close: () => node.close() };
+    const convs = { node: this.#observed(node), browser: null, close: () => node.close() };
     // tslab hands its findings to a console: a value of the last expression to log, what was thrown to error.
     this.#executor = createExecutor(cwd, convs, {
       log: (value: unknown) => {
@@ -93,28 +130,44 @@ export class Tslab {
   }
 
   /** The converter, noting diagnostics with their codes, and naming each cell's code so that stack frames tell cells apart. */
-  #observed(node: Converter, ts: TypeScriptParser): Converter {
+  #observed(node: Converter): Converter {
     return {
       ...node,
       convert: (previous, source) => {
-        const expanded = expandShorthand(ts, source);
+        const expanded = expandShorthand(this.#typescript.ts, source);
         const result = node.convert(previous, expanded.source);
         this.#diagnostics = result.diagnostics.map(expanded.mapBack);
-        if (result.output) {
-          const name = `p2plab-cell-${this.#cell}.ts`;
-          this.sources.set(name, { source, output: result.output, cell: this.#cell });
-          result.output += `\n//# sourceURL=${name}`;
-        }
-        return result;
+        if (result.output === undefined) return result;
+        const mapping = this.#typescript.takeMapping();
+        const prefix = result.hasToplevelAwait ? ASYNC_PREFIX : PREFIX;
+        const name = fileOf(++this.#serial);
+        this.sources.set(name, {
+          source,
+          count: this.#count,
+          origin: ({ line, character }) => {
+            const found = mapping({ line, character: line === 0 ? character - prefix : character });
+            // tslab's own first line stands before the cell's.
+            return found && found.line > 0
+              ? expanded.positionBack({ line: found.line - 1, character: found.character })
+              : null;
+          },
+        });
+        return { ...result, output: `${result.output}\n//# sourceURL=${name}` };
+      },
+      addModule: (name, content, meta) => {
+        this.#diagnostics = node.addModule(name, content, meta);
+        return [...this.#diagnostics];
       },
     };
   }
 
-  async execute(source: string, cell: number): Promise<CellOutcome> {
-    this.#cell = cell;
+  /** @param count the cell's execution count; null when it is not counted. */
+  async execute(source: string, count: number | null): Promise<CellOutcome> {
+    this.#count = count;
     this.#diagnostics = [];
     this.#value = undefined;
     this.#thrown = null;
+    if (/["']tslab["']/.test(source)) this.#connectDisplay();
     let ok = false;
     try {
       ok = await this.#executor.execute(source);
@@ -122,7 +175,18 @@ export class Tslab {
       // tslab itself failed, for example on a syntax that its emitter does not survive.
       this.#thrown = { error };
     }
-    return { ok, value: this.#value, thrown: this.#thrown, diagnostics: ok ? [] : this.#diagnostics };
+    return {
+      // A module with type errors counts as run for tslab, but nothing can be imported from it.
+      ok: ok && this.#diagnostics.length === 0,
+      value: this.#value,
+      thrown: this.#thrown,
+      diagnostics: this.#diagnostics,
+    };
+  }
+
+  /** Where tslab's own `display` writes to. Loaded when asked for: it brings tslab's server along. */
+  #connectDisplay(): void {
+    this.#require("tslab/dist/jupyter.js").lastWriteDisplayData = this.#onDisplay;
   }
 
   complete(source: string, position: number): Completion {
@@ -133,8 +197,8 @@ export class Tslab {
     return this.#executor.inspect(source, position);
   }
 
-  isComplete(source: string): { completed: boolean; indent?: string } {
-    return this.#isComplete(source);
+  isComplete(source: string): Completeness {
+    return completenessOf(this.#typescript.ts, source, (text) => this.#isComplete(text).indent);
   }
 
   /** Rejects the pending top-level await, if there is one. */

@@ -1,0 +1,91 @@
+/** An Arquero table as HTML and as text: capped rows, few digits, its origin in a line under it. */
+import { inspect } from "node:util";
+import { escapeHtml, type MimeBundle } from "../lab/index.js";
+
+const ROWS = 60;
+const CELL_CHARACTERS = 200;
+/** Columns that say where numbers come from: said once under the table when the same in all rows. */
+const ORIGIN = ["provenance", "machine", "date"];
+
+/** What of Arquero's tables is used; another version's table, or a package's own copy of Arquero, fits as well. */
+export interface TableLike {
+  numRows(): number;
+  columnNames(): string[];
+  objects(options: { limit: number }): Record<string, unknown>[];
+  array(name: string): ArrayLike<unknown>;
+}
+
+export function isTable(value: unknown): value is TableLike {
+  if (typeof value !== "object" || value === null) return false;
+  return ["numRows", "columnNames", "objects", "array", "toHTML"].every(
+    (name) => typeof (value as Record<string, unknown>)[name] === "function",
+  );
+}
+
+export function tableBundle(table: TableLike): MimeBundle {
+  const total = table.numRows();
+  const rows = table.objects({ limit: ROWS });
+  const all = table.columnNames();
+  const origin = new Map(
+    ORIGIN.filter((name) => total > 0 && all.includes(name) && isConstant(table.array(name))).map((name) => [
+      name,
+      cellText(rows[0]?.[name]),
+    ]),
+  );
+  const names = all.filter((name) => !origin.has(name));
+  const caption = [
+    ...origin.values(),
+    total > rows.length ? `${rows.length} of ${total} rows` : `${total} ${total === 1 ? "row" : "rows"}`,
+  ].join(" · ");
+  const cells = rows.map((row) => names.map((name) => cellText(row[name])));
+  const numeric = names.map((name) =>
+    rows.every((row) => row[name] == null || typeof row[name] === "number" || typeof row[name] === "bigint"),
+  );
+  return {
+    "text/html": html(names, cells, numeric, caption, origin.get("provenance") === "simulated"),
+    "text/plain": plain(names, cells, numeric, caption),
+  };
+}
+
+function isConstant(values: ArrayLike<unknown>): boolean {
+  const first = values[0];
+  return Array.from(values).every((value) => value === first);
+}
+
+function html(names: string[], rows: string[][], numeric: boolean[], caption: string, warn: boolean): string {
+  const align = (column: number) => ` style="text-align:${numeric[column] ? "right" : "left"}"`;
+  const head = names.map((name, i) => `<th${align(i)}>${escapeHtml(name)}</th>`).join("");
+  const body = rows
+    .map((row) => `<tr>${row.map((cell, i) => `<td${align(i)}>${escapeHtml(cell)}</td>`).join("")}</tr>`)
+    .join("\n");
+  const colour = warn ? ";color:#B00020" : "";
+  return `<table><thead><tr>${head}</tr></thead><tbody>\n${body}\n</tbody></table><div style="font-size:0.85em${colour}">${escapeHtml(caption)}</div>`;
+}
+
+function plain(names: string[], rows: string[][], numeric: boolean[], caption: string): string {
+  const widths = names.map((name, i) =>
+    Math.max(name.length, ...rows.map((row) => (row[i] as string).length)),
+  );
+  const line = (cells: string[]) =>
+    cells
+      .map((cell, i) => (numeric[i] ? cell.padStart(widths[i] as number) : cell.padEnd(widths[i] as number)))
+      .join("  ")
+      .trimEnd();
+  return [line(names), ...rows.map(line), `(${caption})`].join("\n");
+}
+
+/** Four significant digits, never fewer than the digits before the point. */
+function cellText(value: unknown): string {
+  if (value === null || value === undefined) return "";
+  if (typeof value === "number") {
+    if (Number.isInteger(value) || !Number.isFinite(value)) return String(value);
+    return String(Math.abs(value) >= 1000 ? Math.round(value) : Number(value.toPrecision(4)));
+  }
+  const text =
+    value instanceof Date
+      ? value.toISOString()
+      : typeof value === "object"
+        ? inspect(value, { depth: 1, breakLength: Number.POSITIVE_INFINITY })
+        : String(value);
+  return text.length > CELL_CHARACTERS ? `${text.slice(0, CELL_CHARACTERS - 1)}…` : text;
+}
