@@ -67,7 +67,7 @@ export class CudaMachine implements Machine {
       throw new P2pError(
         "not-available",
         `no GPU can be used: ${availability.cuda.reason}`,
-        'Use a recording or a simulation instead, such as lab.open("recorded:h200x2"); p2plab doctor looks for the cause.',
+        'Use a recording or a simulation instead, such as lab.open("recorded:h200x2")',
       );
     }
     try {
