@@ -102,7 +102,7 @@ export function inChild(script: string, settings: Record<string, string> = {}): 
   const child = spawnSync(process.execPath, ["--expose-gc", "-e", body], {
     encoding: "utf8",
     env: fakeEnvironment(settings),
-    timeout: 60_000,
+    timeout: 120_000,
   });
   return {
     ...child,
@@ -141,7 +141,7 @@ export function inLab(script: string, settings: Record<string, string> = {}): Ch
   const child = spawnSync(process.execPath, ["--input-type=module", "-e", body], {
     encoding: "utf8",
     env: fakeEnvironment(settings),
-    timeout: 60_000,
+    timeout: 120_000,
   });
   return {
     ...child,
