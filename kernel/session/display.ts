@@ -4,6 +4,12 @@ import { bundleOf, completed } from "./bundle.js";
 import { type Cell, currentCell, inTurn } from "./cell.js";
 
 let displays = 0;
+/** What display's functions return is for later use, not to be shown when a cell ends with the call. */
+const handles = new WeakSet<object>();
+
+export function isHandle(value: unknown): boolean {
+  return typeof value === "object" && value !== null && handles.has(value);
+}
 
 function runningCell(): Cell {
   const cell = currentCell();
@@ -76,7 +82,9 @@ function send(
 
 function newHandle(): DisplayHandle {
   const id = `p2plab-${process.pid}-${++displays}`;
-  return { id, update: (value) => update(id, value) };
+  const handle: DisplayHandle = { id, update: (value) => update(id, value) };
+  handles.add(handle);
+  return handle;
 }
 
 function show(value: unknown): DisplayHandle {
@@ -141,7 +149,7 @@ function progress(total: number, label = ""): ProgressBar {
     cell.emit({ type: "update_display_data", data: bundle(), metadata: {}, displayId: id });
   };
   cell.emit({ type: "display_data", data: bundle(), metadata: {}, displayId: id });
-  return {
+  const bar: ProgressBar = {
     tick: (steps = 1) => set(done + steps),
     set,
     close: () => {
@@ -149,6 +157,8 @@ function progress(total: number, label = ""): ProgressBar {
       cell.emit({ type: "update_display_data", data, metadata: {}, displayId: id });
     },
   };
+  handles.add(bar);
+  return bar;
 }
 
 const methods = {

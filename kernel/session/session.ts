@@ -4,7 +4,9 @@ import { bundleOf, completed } from "./bundle.js";
 import { captureStreams } from "./capture.js";
 import { type Cell, currentCell, displayed, forgetCells, newCell, runAs } from "./cell.js";
 import type { Completeness } from "./completeness.js";
+import { isHandle } from "./display.js";
 import { forbidExit } from "./exit.js";
+import { hideAttached } from "./inspection.js";
 import type { OutputSink } from "./outputs.js";
 import { showProgress } from "./progress.js";
 import { type CellError, diagnosticsError, thrownError } from "./trace.js";
@@ -52,7 +54,7 @@ export class Session {
 
   private constructor(tslab: Tslab) {
     this.#tslab = tslab;
-    this.#release = [captureStreams(), forbidExit()];
+    this.#release = [captureStreams(), forbidExit(), hideAttached()];
     process.on("uncaughtException", this.#stray);
     process.on("unhandledRejection", this.#stray);
   }
@@ -121,7 +123,7 @@ export class Session {
         await displayed(cell);
         endProgress();
         const failure = this.#failureOf(outcome, code, count, cell);
-        if (!failure && !silent && outcome.value !== undefined && outcome.value !== null) {
+        if (!failure && !silent && outcome.value != null && !isHandle(outcome.value)) {
           const data = await this.#resultOf(outcome.value);
           emit({ type: "execute_result", data, metadata: {}, executionCount: this.#count });
         }

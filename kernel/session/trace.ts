@@ -120,7 +120,7 @@ function placeOf(
   const origin = cell.origin({ line, character });
   if (!origin) return [];
   const lines = cell.source.split("\n");
-  const caller = name && !/^(async )?(eval|Object\.<anonymous>|<anonymous>)$/.test(name) ? `${name}, ` : "";
+  const caller = callerOf(name);
   const head = `  at ${caller}${nameOf(cell.count)}, line ${origin.line + 1}`;
   if (!excerpt || lines.length === 1) return [`${head}: ${(lines[origin.line] ?? "").trim()}`];
   const from = Math.max(0, origin.line - 1);
@@ -129,4 +129,10 @@ function placeOf(
     return `  ${from + i === origin.line ? "→" : " "}${number} │ ${text}`;
   });
   return [head, ...shown];
+}
+
+/** The function's name as the cell has it: names of earlier cells are properties of an object of tslab's. */
+function callerOf(name: string | undefined): string {
+  const plain = (name ?? "").replace(/^async /, "").replace(/^(Object|Proxy|exports)\./, "");
+  return /^(eval|<anonymous>)?$/.test(plain) ? "" : `${plain}, `;
 }

@@ -136,6 +136,7 @@ export class Tslab {
       convert: (previous, source) => {
         const expanded = expandShorthand(this.#typescript.ts, source);
         const result = node.convert(previous, expanded.source);
+        this.#typescript.checkRebuild();
         this.#diagnostics = result.diagnostics.map(expanded.mapBack);
         if (result.output === undefined) return result;
         const mapping = this.#typescript.takeMapping();

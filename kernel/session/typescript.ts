@@ -1,6 +1,6 @@
 /**
- * tslab's TypeScript with two things added: source maps of the JavaScript that cells become, for the lines of errors, and the
- * library of ES2023 as far as TypeScript 5.0 knows it. tslab keeps both to itself, so the functions that it calls are replaced before it is loaded.
+ * tslab's TypeScript with a few things added: source maps of the JavaScript that cells become, for the lines of errors, and the
+ * library of ES2023 as far as TypeScript 5.0 knows it. tslab offers no place for them, so the functions that it calls are replaced before it is loaded.
  */
 import { createRequire, SourceMap, type SourceMapPayload } from "node:module";
 
@@ -9,7 +9,12 @@ type Options = Record<string, unknown>;
 /** The parts of TypeScript's API that are used here; tslab's copy of it comes without types for us. */
 export interface TypeScript extends TypeScriptParser {
   sys: TypeScriptSystem;
-  createWatchCompilerHost(roots: string[], options: Options, ...rest: unknown[]): unknown;
+  createWatchCompilerHost(
+    roots: string[],
+    options: Options,
+    system: TypeScriptSystem,
+    ...rest: unknown[]
+  ): unknown;
   transpileModule(
     input: string,
     options: { compilerOptions: Options },
@@ -23,6 +28,9 @@ export interface TypeScriptSystem {
   readFile(path: string, encoding?: string): string | undefined;
   realpath?(path: string): string;
   watchFile?(path: string, ...rest: unknown[]): { close(): void };
+  watchDirectory?(path: string, ...rest: unknown[]): { close(): void };
+  setTimeout?(callback: () => void, ms: number): unknown;
+  clearTimeout?(timer: unknown): void;
 }
 
 export interface TypeScriptParser {
@@ -53,6 +61,7 @@ const MAP_COMMENT = /\n?\/\/# sourceMappingURL=\S+\s*$/;
 
 export class PreparedTypeScript {
   readonly ts: TypeScript;
+  #crash: { readonly error: unknown } | null = null;
   /** Maps of the latest conversion: TypeScript to modules, modules to CommonJS. */
   #maps: { typed: SourceMapPayload | null; common: SourceMapPayload | null } = { typed: null, common: null };
 
@@ -64,13 +73,12 @@ export class PreparedTypeScript {
     const original = tslab(file) as TypeScript;
     const replaced: TypeScript = {
       ...original,
-      createWatchCompilerHost: (roots, options, ...rest) =>
-        original.createWatchCompilerHost(
-          roots,
-          // Only Node's own types are loaded unasked: every other package under @types costs start-up time.
-          { ...options, lib: ["lib.es2023.d.ts"], types: ["node"], inlineSourceMap: true },
-          ...rest,
-        ),
+      createWatchCompilerHost: (roots, options, system, ...rest) => {
+        this.#separateTimers(system);
+        // Only Node's own types are loaded unasked: every other package under @types costs start-up time.
+        const more = { lib: ["lib.es2023.d.ts"], types: ["node"], inlineSourceMap: true };
+        return original.createWatchCompilerHost(roots, { ...options, ...more }, system, ...rest);
+      },
       transpileModule: (input, options) => {
         const typed = INLINE_MAP.exec(input);
         const result = original.transpileModule(input.replace(INLINE_MAP, "\n"), {
@@ -88,6 +96,47 @@ export class PreparedTypeScript {
     if (!loaded) throw new Error(`${file} is not where Node.js keeps loaded modules`);
     loaded.exports = replaced;
     this.ts = replaced;
+  }
+
+  /**
+   * tslab knows of one timer, the one that rebuilds the program, and never recovers from a second one, or from a rebuild that
+   * throws. TypeScript starts a second one when files appear near the notebook, as when a package is installed.
+   */
+  #separateTimers(system: TypeScriptSystem): void {
+    const { setTimeout: rebuildLater, clearTimeout: forgetRebuild } = system;
+    const own = new Set<unknown>();
+    system.setTimeout = (callback, ms) => {
+      if (callback.name === "updateProgramWithWatchStatus") {
+        return rebuildLater?.call(
+          system,
+          () => {
+            try {
+              callback();
+            } catch (error) {
+              this.#crash ??= { error };
+            }
+          },
+          ms,
+        );
+      }
+      const timer = setTimeout(() => {
+        own.delete(timer);
+        callback();
+      }, ms).unref();
+      own.add(timer);
+      return timer;
+    };
+    system.clearTimeout = (timer) => {
+      if (!own.delete(timer)) return forgetRebuild?.call(system, timer);
+      clearTimeout(timer as NodeJS.Timeout);
+    };
+  }
+
+  /** @throws what TypeScript threw in the latest rebuild: its program is then not that of the cell. */
+  checkRebuild(): void {
+    const crash = this.#crash;
+    this.#crash = null;
+    if (crash) throw crash.error;
   }
 
   /** Where positions of the JavaScript made last came from; call it before the next conversion. */

@@ -1,0 +1,136 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { suite } from "uvu";
+import * as assert from "uvu/assert";
+import { openSession, written } from "./open.js";
+
+const language = suite("language of cells");
+const { session, folder, run, textOf, errorOf } = await openSession();
+
+language("preloading shows nothing and counts nothing", async () => {
+  assert.is(session.executionCount, 0);
+  assert.is(session.history.size, 0);
+});
+
+language("types of Node.js are known without a node_modules", async () => {
+  assert.is(
+    await textOf("typeof console.log + typeof process.pid + Buffer.from('a').length"),
+    "'functionnumber1'",
+  );
+  assert.match((await errorOf("const pid: string = process.pid")).evalue, /^TS2322/);
+});
+
+language("arquero, p2plab and Node's modules are imported, with types", async () => {
+  assert.is(await textOf('import * as arquero from "arquero"; arquero.table({ a: [1, 2] }).numRows()'), "2");
+  assert.is(await textOf('import { lab as again } from "p2plab"; again.formatBytes(8)'), "'8 B'");
+  assert.match((await errorOf('import { nothing } from "p2plab";')).evalue, /^TS2305/);
+});
+
+language("a package that is nowhere is a type error that names it", async () => {
+  assert.match((await errorOf('import x from "no-such-package";')).evalue, /no-such-package/);
+});
+
+language("a package of the notebook's own folder is found, an ES module too", async () => {
+  const home = join(folder, "node_modules", "own-package");
+  mkdirSync(home, { recursive: true });
+  writeFileSync(
+    join(home, "package.json"),
+    JSON.stringify({ name: "own-package", type: "module", main: "./index.js", types: "./index.d.ts" }),
+  );
+  writeFileSync(join(home, "index.js"), "export const answer = 42;");
+  writeFileSync(join(home, "index.d.ts"), "export declare const answer: number;");
+  const ran = await run('import { answer } from "own-package"; answer');
+  const shown = ran.outputs.at(-1);
+  assert.equal(shown?.type === "execute_result" && shown.data, { "text/plain": "42" });
+  assert.is(written(ran, "stderr"), "", "no warning of Node.js");
+});
+
+language("a package installed while the session runs is found, by the very cell that missed it", async () => {
+  const cell = 'import { late } from "late-package"; late';
+  assert.match((await errorOf(cell)).evalue, /late-package/);
+  const home = join(folder, "node_modules", "late-package");
+  mkdirSync(home, { recursive: true });
+  writeFileSync(join(home, "package.json"), JSON.stringify({ name: "late-package", main: "./index.js" }));
+  writeFileSync(join(home, "index.js"), "exports.late = 7;");
+  writeFileSync(join(home, "index.d.ts"), "export declare const late: number;");
+  // TypeScript waits for a quarter of a second after the last file.
+  await new Promise((resolve) => setTimeout(resolve, 1000));
+  assert.is(await textOf(cell), "7");
+});
+
+language("the reader may declare the preloaded names anew; the others stay", async () => {
+  await run("const plot = 3; function op() { return 4; }");
+  assert.is(await textOf("plot + op()"), "7");
+  assert.is(await textOf("typeof aq.table + typeof lab.open"), "'functionfunction'");
+});
+
+language(
+  "const, let, class, enum, interface and function can all be declared again, any number of times",
+  async () => {
+    const cell = `const a = 1; let b = 2; class C { x = 1; } enum E { One } interface I { x: number } function f(): number { return a; }
+const made: I = new C(); [a, b, E.One, f(), made.x].join()`;
+    for (let i = 0; i < 5; i++) assert.is(await textOf(cell), "'1,2,0,1,1'");
+  },
+);
+
+language("top-level await and dynamic import run", async () => {
+  assert.is(await textOf('const { sep } = await import("node:path"); await Promise.resolve(sep)'), "'/'");
+});
+
+language("code that is not counted has no number in the history", async () => {
+  const before = session.executionCount;
+  await run("1", { storeHistory: false });
+  await run("2", { silent: true });
+  assert.is(session.executionCount, before);
+  await run("3");
+  assert.is(session.history.get(before + 1), "3");
+});
+
+language("cells sent together run one after the other", async () => {
+  const order = await Promise.all([
+    run("await new Promise((resolve) => setTimeout(resolve, 40)); console.log('first')"),
+    run("console.log('second')"),
+  ]);
+  const [first, second] = order.map((ran) => ran.result.executionCount) as [number, number];
+  assert.is(second, first + 1);
+  assert.equal(
+    order.map((ran) => written(ran)),
+    ["first\n", "second\n"],
+  );
+});
+
+language("what is whole, open and wrong is told apart", () => {
+  const status = (code: string) => session.isComplete(code).status;
+  for (const code of [
+    "1 + 1",
+    "await f()",
+    "for await (const x of y) {}",
+    "function f() {}",
+    "const f = <T>(x: T) => x",
+    "",
+  ])
+    assert.is(status(code), "complete", code);
+  for (const code of ["function f() {", "f(", "`text", "/* text", "const a =", "[1,", "x => {\n  if (x) {"])
+    assert.is(status(code), "incomplete", code);
+  for (const code of ["const x = ;", "1 +* 2", "'text", "}"]) assert.is(status(code), "invalid", code);
+  assert.is(session.isComplete("function f() {").indent, "  ");
+});
+
+language("completion and inspection know preloaded names, earlier cells and documentation", async () => {
+  await run("/** Links of one GPU. */\nconst links = { active: 18 };");
+  const at = (code: string) => session.complete(code, code.length).candidates;
+  assert.ok(at("aq.tab").includes("table"));
+  assert.ok(at("lab.").includes("sweep"));
+  assert.ok(at("display.prog").includes("progress"));
+  assert.ok(at("links.ac").includes("active"));
+  assert.ok(at("link").includes("links"));
+  const words = (parts: readonly { text: string }[] | undefined) =>
+    (parts ?? []).map((part) => part.text).join("");
+  const info = session.inspect("display.html", 9);
+  assert.match(words(info?.displayParts), /html\(html: string\): void/);
+  assert.match(words(info?.documentation), /Shows HTML/);
+  assert.is(session.inspect("   ", 1), undefined);
+});
+
+language.after(() => session.close());
+language.run();
