@@ -28,20 +28,15 @@ export interface Request {
   arrival: number;
 }
 
-export type ToMain = { kind: "request"; request: Request } | { kind: "exit" };
+/** `ping` is answered by `pong` as soon as user code lets the event loop turn. */
+export type ToMain =
+  | { kind: "request"; request: Request }
+  | { kind: "interrupt" }
+  | { kind: "ping"; number: number }
+  | { kind: "exit" };
 
+/** Contents travel as JSON text, so that what cannot be sent fails where it was made. */
 export type ToSockets =
-  | {
-      kind: "publish";
-      type: string;
-      content: Record<string, unknown>;
-      parent: Message["parent"];
-      metadata?: Record<string, unknown>;
-    }
-  | {
-      kind: "reply";
-      type: string;
-      content: Record<string, unknown>;
-      parent: Header;
-      identities: Uint8Array[];
-    };
+  | { kind: "publish"; type: string; json: string; parent: Message["parent"] }
+  | { kind: "reply"; type: string; json: string; parent: Header; identities: Uint8Array[] }
+  | { kind: "pong"; number: number };

@@ -1,46 +1,82 @@
-/** The kernel's process: `node dist/kernel/jupyter/main.js CONNECTION_FILE`. */
+/**
+ * The kernel's process: `node dist/kernel/jupyter/main.js CONNECTION_FILE`. Imports nothing of the library before the sockets
+ * run: they answer while TypeScript is loaded, and say why when the library cannot be.
+ */
 import { readFileSync } from "node:fs";
 import { Worker } from "node:worker_threads";
-import { messageOf } from "../lab/index.js";
-import { Session } from "../session/index.js";
+import type { Session } from "../session/index.js";
 import type { Connection, SocketsData, ToMain, ToSockets } from "./link.js";
 import { Server } from "./server.js";
 
+// A session takes process.exit away from cells.
+const exit = process.exit.bind(process);
+
+function fail(code: number, text: string): never {
+  process.stderr.write(`p2plab kernel: ${text}\n`);
+  return exit(code);
+}
+
 function connectionOf(file: string | undefined): Connection {
-  if (file === undefined) {
-    process.stderr.write("usage: main.js CONNECTION_FILE (Jupyter starts the kernel and writes the file)\n");
-    process.exit(2);
-  }
+  if (file === undefined)
+    fail(2, "usage: main.js CONNECTION_FILE (Jupyter writes the file and starts the kernel)");
+  let connection: Connection;
   try {
-    return JSON.parse(readFileSync(file, "utf8")) as Connection;
+    connection = JSON.parse(readFileSync(file, "utf8")) as Connection;
   } catch (error) {
-    process.stderr.write(`p2plab kernel: cannot read the connection file ${file}: ${messageOf(error)}\n`);
-    process.exit(1);
+    fail(1, `cannot read the connection file ${file}: ${error instanceof Error ? error.message : error}`);
+  }
+  const needed = [
+    "shell_port",
+    "control_port",
+    "stdin_port",
+    "iopub_port",
+    "hb_port",
+    "transport",
+    "ip",
+    "key",
+  ];
+  const missing = needed.filter((name) => !(name in connection));
+  if (missing.length > 0) fail(1, `the connection file ${file} lacks ${missing.join(", ")}`);
+  return connection;
+}
+
+async function openSession(): Promise<Session> {
+  try {
+    const { Session } = await import("../session/index.js");
+    return await Session.create();
+  } catch (error) {
+    const why = error instanceof Error ? error : new Error(String(error));
+    throw Object.assign(why, { hint: "Run npm run setup in the folder of p2plab, then restart the kernel." });
   }
 }
 
-const exit = process.exit.bind(process);
 const data: SocketsData = { connection: connectionOf(process.argv[2]), arrived: new SharedArrayBuffer(4) };
-// The sockets are bound and answer before TypeScript is loaded here, which takes a second or two.
 const sockets = new Worker(new URL("./sockets.js", import.meta.url), { workerData: data });
-sockets.on("error", (error) => {
-  process.stderr.write(`p2plab kernel: ${error.stack}\n`);
-  exit(1);
-});
+const tell = (message: ToSockets) => sockets.postMessage(message);
+sockets.on("error", (error) => fail(1, error.stack ?? error.message));
 const opened = new Promise<Session>((resolve, reject) => {
-  sockets.once("online", () => setImmediate(() => Session.create().then(resolve, reject)));
+  sockets.once("online", () => setImmediate(() => openSession().then(resolve, reject)));
 });
-const server = new Server(opened, new Int32Array(data.arrived), (message: ToSockets) =>
-  sockets.postMessage(message),
-);
-sockets.on("message", (message: ToMain) => {
-  if (message.kind === "request") return server.handle(message.request);
-  // The sockets are closed by now; user code's timers do not keep a kernel alive that was told to end.
-  exit(0);
-});
-process.on("SIGINT", () => {
+const server = new Server(opened, new Int32Array(data.arrived), tell);
+
+function interrupt(): void {
   opened.then(
     (session) => session.interrupt(),
     () => undefined,
   );
+}
+
+sockets.on("message", (message: ToMain) => {
+  switch (message.kind) {
+    case "request":
+      return server.handle(message.request);
+    case "interrupt":
+      return interrupt();
+    case "ping":
+      return tell({ kind: "pong", number: message.number });
+    case "exit":
+      // The sockets are closed by now; user code's timers do not keep a kernel alive that was told to end.
+      exit(0);
+  }
 });
+process.on("SIGINT", interrupt);

@@ -12,15 +12,18 @@ export class OutputPublisher {
   #name: "stdout" | "stderr" = "stdout";
   #text = "";
   #timer: NodeJS.Timeout | null = null;
+  #flushed = 0;
 
   constructor(parent: Header, send: (message: ToSockets) => void) {
     this.#parent = parent;
     this.#send = send;
   }
 
+  /** @throws TypeError for content that JSON cannot hold; nothing is sent then. */
   publish(type: string, content: Record<string, unknown>): void {
+    const json = JSON.stringify(content);
     this.flush();
-    this.#send({ kind: "publish", type, content, parent: this.#parent });
+    this.#send({ kind: "publish", type, json, parent: this.#parent });
   }
 
   output(output: CellOutput): void {
@@ -60,7 +63,8 @@ export class OutputPublisher {
     if (name !== this.#name) this.flush();
     this.#name = name;
     this.#text += text;
-    if (this.#text.length >= FLUSH_CHARACTERS) this.flush();
+    // The clock is asked too: no timer fires while a cell loops.
+    if (this.#text.length >= FLUSH_CHARACTERS || performance.now() - this.#flushed >= FLUSH_MS) this.flush();
     else this.#timer ??= setTimeout(() => this.flush(), FLUSH_MS);
   }
 
@@ -69,8 +73,9 @@ export class OutputPublisher {
     if (this.#timer) clearTimeout(this.#timer);
     this.#timer = null;
     if (this.#text === "") return;
-    const content = { name: this.#name, text: this.#text };
+    const json = JSON.stringify({ name: this.#name, text: this.#text });
     this.#text = "";
-    this.#send({ kind: "publish", type: "stream", content, parent: this.#parent });
+    this.#flushed = performance.now();
+    this.#send({ kind: "publish", type: "stream", json, parent: this.#parent });
   }
 }

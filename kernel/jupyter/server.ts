@@ -1,5 +1,4 @@
 /** Answers the requests that need the session, in the thread of user code. */
-import { messageOf } from "../lab/index.js";
 import type { CellOutput, ExecuteResult, Session } from "../session/index.js";
 import type { Request, ToSockets } from "./link.js";
 import { OutputPublisher } from "./publisher.js";
@@ -39,19 +38,17 @@ export class Server {
     const outputs = new OutputPublisher(request.header, this.#send);
     outputs.publish("status", { execution_state: "busy" });
     const type = request.header.msg_type.replace(/request$/, "reply");
-    let content: Content;
+    let json: string;
     try {
-      content = await this.#contentOf(request, await this.#session, outputs);
+      json = JSON.stringify(await this.#contentOf(request, await this.#session, outputs));
     } catch (error) {
-      const ename = error instanceof Error ? error.name : "Error";
-      const evalue = error instanceof Error ? String(error) : messageOf(error);
-      content = { status: "error", ename, evalue, traceback: evalue.split("\n"), execution_count: 0 };
-      if (type === "execute_reply")
-        outputs.output({ type: "error", ename, evalue, traceback: evalue.split("\n") });
+      const failure = failureOf(error);
+      if (type === "execute_reply") outputs.output({ type: "error", ...failure });
+      json = JSON.stringify({ status: "error", execution_count: 0, ...failure });
     }
     outputs.flush();
     const { identities, header } = request;
-    this.#send({ kind: "reply", type, content, parent: header, identities });
+    this.#send({ kind: "reply", type, json, parent: header, identities });
     outputs.publish("status", { execution_state: "idle" });
   }
 
@@ -99,6 +96,14 @@ export class Server {
     const user_expressions = await evaluated(content.user_expressions, session);
     return { status: "ok", execution_count: result.executionCount, payload: [], user_expressions };
   }
+}
+
+/** What the kernel itself failed with: the session could not be opened, or a request is not as it should be. */
+function failureOf(error: unknown): { ename: string; evalue: string; traceback: string[] } {
+  if (!(error instanceof Error)) return { ename: "Error", evalue: String(error), traceback: [String(error)] };
+  const hint = "hint" in error && typeof error.hint === "string" ? [`→ ${error.hint}`] : [];
+  const traceback = [...`${error.name}: ${error.message}`.split("\n"), ...hint];
+  return { ename: error.name, evalue: error.message, traceback };
 }
 
 /** Each expression's bundle, or its error; nothing of it shows in the cell. */

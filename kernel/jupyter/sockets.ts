@@ -2,12 +2,12 @@
  * The thread of the sockets: heartbeat, control and everything that must be answered while user code runs; the rest goes to the
  * main thread. All sends of a socket go through one awaited queue, since ZeroMQ drops what is sent faster than it takes.
  */
-import { readFileSync } from "node:fs";
+import { readFileSync, writeSync } from "node:fs";
 import { createRequire } from "node:module";
 import { parentPort, workerData } from "node:worker_threads";
 import { Publisher, Reply, Router } from "zeromq";
 import type { SocketsData, ToMain, ToSockets } from "./link.js";
-import { type Message, PROTOCOL_VERSION, Wire } from "./wire.js";
+import { type Message, type Outgoing, PROTOCOL_VERSION, Wire } from "./wire.js";
 
 const { connection, arrived } = workerData as SocketsData;
 const wire = new Wire(connection.key, connection.signature_scheme);
@@ -32,7 +32,7 @@ class Outbox {
     this.#socket = socket;
   }
 
-  send(message: Message): void {
+  send(message: Outgoing): void {
     const frames = wire.encode(message);
     this.#last = this.#last.then(() => this.#socket.send(frames)).catch(complain);
   }
@@ -47,9 +47,16 @@ const shellOut = new Outbox(shell);
 const controlOut = new Outbox(control);
 const iopubOut = new Outbox(iopub);
 
-/** Straight to the log of the server: a cell must not see it, and nobody may see more than that it happened. */
+/**
+ * To the server's log, and by the file descriptor: process.stderr of a thread goes through the main thread's, where the session
+ * would show it in a cell.
+ */
 function complain(error: unknown): void {
-  process.stderr.write(`p2plab kernel: ${error instanceof Error ? error.message : String(error)}\n`);
+  try {
+    writeSync(2, `p2plab kernel: ${error instanceof Error ? error.message : String(error)}\n`);
+  } catch {
+    // Nobody reads the log, or it is full.
+  }
 }
 
 function address(port: number): string {
@@ -58,13 +65,8 @@ function address(port: number): string {
     : `${connection.transport}://${connection.ip}:${port}`;
 }
 
-function publish(
-  type: string,
-  content: Record<string, unknown>,
-  parent: Message["parent"],
-  metadata = {},
-): void {
-  iopubOut.send(wire.message(type, content, parent, { metadata }));
+function publish(type: string, content: Outgoing["content"], parent: Message["parent"]): void {
+  iopubOut.send(wire.message(type, content, parent));
 }
 
 /** Answers a request in this thread, with the busy and idle that belong to it. */
@@ -73,6 +75,16 @@ function answer(out: Outbox, request: Message, type: string, content: Record<str
   out.send(wire.message(type, content, request.header, { identities: request.identities }));
   publish("status", { execution_state: "idle" }, request.header);
 }
+
+// Node.js cannot be stopped there without ending the process: V8's termination aborts it where async hooks are in use.
+const DOES_NOT_STOP = `\nThe cell was interrupted but does not stop: a loop that began after an await, or in a callback, and a native call
+can only be ended with the kernel. Wait, or restart it.\n`;
+const PATIENCE_MS = 2000;
+let pings = 0;
+let pongs = 0;
+/** Header of the execute request that shows its output now, or did last. */
+let running: Message["parent"] | null = null;
+let ending = false;
 
 const FORWARDED = new Set([
   "execute_request",
@@ -119,8 +131,7 @@ async function dispatch(message: Message, out: Outbox): Promise<void> {
       publish("status", { execution_state: "busy" }, message.header);
       return publish("status", { execution_state: "idle" }, message.header);
     case "interrupt_request":
-      // Breaks a loop in user code; otherwise the main thread's handler ends what the cell awaits.
-      process.kill(process.pid, "SIGINT");
+      interrupt();
       return answer(out, message, "interrupt_reply", { status: "ok" });
     case "shutdown_request":
       answer(out, message, "shutdown_reply", { status: "ok", restart: message.content.restart === true });
@@ -130,11 +141,25 @@ async function dispatch(message: Message, out: Outbox): Promise<void> {
   }
 }
 
+/** Breaks a loop in user code; otherwise the main thread's handler ends what the cell awaits. */
+function interrupt(): void {
+  // On Windows the signal would end the process.
+  if (process.platform === "win32") tell({ kind: "interrupt" });
+  else process.kill(process.pid, "SIGINT");
+  const number = ++pings;
+  tell({ kind: "ping", number });
+  setTimeout(() => {
+    if (pongs < number && running) publish("stream", { name: "stderr", text: DOES_NOT_STOP }, running);
+  }, PATIENCE_MS).unref();
+}
+
 function tell(message: ToMain): void {
   main?.postMessage(message);
 }
 
 async function shutDown(): Promise<void> {
+  if (ending) return;
+  ending = true;
   await Promise.all([shellOut.flushed(), controlOut.flushed(), iopubOut.flushed()]);
   // Time for the last bytes to leave; closing at once would drop them.
   await new Promise((resolve) => setTimeout(resolve, 50));
@@ -177,11 +202,27 @@ function kernelInfo(): Record<string, unknown> {
 }
 
 main.on("message", (message: ToSockets) => {
-  if (message.kind === "publish")
-    return publish(message.type, message.content, message.parent, message.metadata);
-  const { type, content, parent, identities } = message;
-  shellOut.send(wire.message(type, content, parent, { identities }));
+  switch (message.kind) {
+    case "publish":
+      if (message.type === "execute_input") running = message.parent;
+      return publish(message.type, message.json, message.parent);
+    case "reply":
+      return shellOut.send(
+        wire.message(message.type, message.json, message.parent, { identities: message.identities }),
+      );
+    case "pong":
+      pongs = message.number;
+  }
 });
+
+/** A server that was killed can tell nobody to shut down: the kernel that it started ends with it. */
+function endWithParent(): void {
+  const parent = process.ppid;
+  if (Number(process.env.JPY_PARENT_PID) !== parent) return;
+  setInterval(() => {
+    if (process.ppid !== parent) void shutDown();
+  }, 1000);
+}
 
 await shell.bind(address(connection.shell_port));
 await control.bind(address(connection.control_port));
@@ -190,3 +231,4 @@ await iopub.bind(address(connection.iopub_port));
 await heartbeat.bind(address(connection.hb_port));
 publish("status", { execution_state: "starting" }, {});
 for (const loop of [receive(shell, shellOut), receive(control, controlOut), beat()]) loop.catch(complain);
+endWithParent();

@@ -22,12 +22,21 @@ export interface Message {
   content: Record<string, unknown>;
 }
 
+/** A message to send; its content may be JSON text already. */
+export interface Outgoing extends Omit<Message, "content"> {
+  content: Record<string, unknown> | string;
+}
+
 const DELIMITER = "<IDS|MSG>";
+/** So many signatures are remembered; a message with one of them is a copy that someone sent again. */
+const REMEMBERED = 65_536;
 
 /** Signs and checks with the key of the connection file; an empty key means that messages are not signed. */
 export class Wire {
   readonly #key: string;
   readonly #session = randomUUID();
+  /** In the order of arrival. */
+  readonly #seen = new Set<string>();
 
   /** @throws Error for a signature scheme other than hmac-sha256. */
   constructor(key: string, scheme: string) {
@@ -39,10 +48,10 @@ export class Wire {
   /** A message of this kernel. */
   message(
     type: string,
-    content: Record<string, unknown>,
+    content: Outgoing["content"],
     parent: Message["parent"] = {},
     more: { identities?: Uint8Array[]; metadata?: Record<string, unknown> } = {},
-  ): Message {
+  ): Outgoing {
     const header: Header = {
       msg_id: randomUUID(),
       msg_type: type,
@@ -54,9 +63,9 @@ export class Wire {
     return { identities: more.identities ?? [], header, parent, metadata: more.metadata ?? {}, content };
   }
 
-  encode(message: Message): Buffer[] {
+  encode(message: Outgoing): Buffer[] {
     const parts = [message.header, message.parent, message.metadata, message.content].map((part) =>
-      Buffer.from(JSON.stringify(part)),
+      Buffer.from(typeof part === "string" ? part : JSON.stringify(part)),
     );
     return [
       ...message.identities.map((identity) => Buffer.from(identity)),
@@ -67,8 +76,8 @@ export class Wire {
   }
 
   /**
-   * @returns the message, or null for anything that is not one: wrong frames, wrong signature, parts that are no JSON objects.
-   * What was wrong is not told to the sender.
+   * @returns the message, or null for anything that is not one: wrong frames, wrong signature, a signed message sent
+   * a second time, parts that are no JSON objects. What was wrong is not told to the sender.
    */
   decode(frames: readonly Uint8Array[]): Message | null {
     const delimiter = frames.findIndex((frame) => Buffer.from(frame).equals(Buffer.from(DELIMITER)));
@@ -76,7 +85,8 @@ export class Wire {
     const parts = frames.slice(delimiter + 2, delimiter + 6).map((frame) => Buffer.from(frame));
     if (!this.#isSigned(parts, Buffer.from(frames[delimiter + 1] as Uint8Array))) return null;
     const [header, parent, metadata, content] = parts.map(objectOf);
-    if (!header || !parent || !metadata || !content || typeof header.msg_type !== "string") return null;
+    if (!header || !parent || !metadata || !content) return null;
+    if (typeof header.msg_type !== "string" || typeof header.msg_id !== "string") return null;
     return {
       identities: frames.slice(0, delimiter).map((frame) => new Uint8Array(frame)),
       header: header as unknown as Header,
@@ -95,8 +105,13 @@ export class Wire {
 
   #isSigned(parts: readonly Buffer[], signature: Buffer): boolean {
     if (this.#key === "") return true;
-    const expected = Buffer.from(this.#signature(parts));
-    return expected.length === signature.length && timingSafeEqual(expected, signature);
+    const text = this.#signature(parts);
+    const expected = Buffer.from(text);
+    if (expected.length !== signature.length || !timingSafeEqual(expected, signature)) return false;
+    if (this.#seen.has(text)) return false;
+    this.#seen.add(text);
+    if (this.#seen.size > REMEMBERED) this.#seen.delete(this.#seen.values().next().value as string);
+    return true;
   }
 }
 

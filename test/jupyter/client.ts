@@ -37,16 +37,20 @@ export interface Answer {
 export interface ClientOptions {
   cwd?: string;
   env?: Record<string, string>;
+  /** The kernel's main file; default the one that was built. */
+  program?: string;
   /** Leaves the waiting for the first answer to the test. */
   ready?: boolean;
 }
 
 const WAIT_MS = 30_000;
+const PROGRAM = packagePath("dist/kernel/jupyter/main.js");
 
 export class KernelClient {
   readonly key: string = randomUUID();
   readonly session: string = randomUUID();
   readonly folder: string = mkdtempSync(join(tmpdir(), "p2plab-kernel-"));
+  readonly connection: Readonly<Record<string, string | number>>;
   readonly received: Received[] = [];
   readonly process: ChildProcess;
   /** What the kernel's process wrote to its own stdout and stderr: the server's log. */
@@ -68,8 +72,9 @@ export class KernelClient {
       key: this.key,
       signature_scheme: "hmac-sha256",
     };
+    this.connection = connection;
     writeFileSync(file, JSON.stringify(connection));
-    this.process = spawn(process.execPath, [packagePath("dist/kernel/jupyter/main.js"), file], {
+    this.process = spawn(process.execPath, [options.program ?? PROGRAM, file], {
       cwd: options.cwd ?? this.folder,
       env: { ...process.env, JPY_PARENT_PID: String(process.pid), ...options.env },
       stdio: ["ignore", "pipe", "pipe"],

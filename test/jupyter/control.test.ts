@@ -1,0 +1,93 @@
+import { suite } from "uvu";
+import * as assert from "uvu/assert";
+import { KernelClient } from "./client.js";
+
+export const TIME_LIMIT_S = 240;
+
+const control = suite("control");
+const client = await KernelClient.start();
+
+control.after(() => client.stop());
+
+/** Resolves when the cell has begun. */
+function begun(id: string): Promise<unknown> {
+  return client.wait((message) => message.parent === id && message.type === "execute_input");
+}
+
+control("heartbeat and control answer while user code blocks its thread", async () => {
+  const cell = await client.sendCell(
+    "const until = Date.now() + 3000; console.log('on'); while (Date.now() < until) {} 'over'",
+  );
+  await client.wait((message) => message.parent === cell && message.type === "stream");
+  assert.is(await client.beat("ping"), "ping");
+  const { reply } = await client.ask("control", "kernel_info_request", {});
+  assert.is(reply.status, "ok");
+  assert.not(client.received.some((message) => message.parent === cell && message.type === "execute_reply"));
+  assert.is((await client.answerOf(cell)).reply.status, "ok");
+});
+
+control("an interrupt ends a loop; variables are kept and the next cell runs", async () => {
+  await client.execute("let kept = 11;");
+  const cell = await client.sendCell("console.log('loops'); while (true) {}");
+  await client.wait((message) => message.parent === cell && message.type === "stream");
+  const { reply, replyType } = await client.ask("control", "interrupt_request", {});
+  assert.equal([replyType, reply.status], ["interrupt_reply", "ok"]);
+  const answer = await client.answerOf(cell);
+  assert.equal([answer.reply.status, answer.reply.ename], ["error", "Interrupted"]);
+  assert.equal((await client.execute("kept")).outputs[0]?.content.data, { "text/plain": "11" });
+});
+
+control("an interrupt ends a pending await", async () => {
+  const cell = await client.sendCell("await new Promise(() => {})");
+  await begun(cell);
+  // The cell has begun, but TypeScript may still be at work on it: a reader would press again.
+  const again = setInterval(() => void client.ask("control", "interrupt_request", {}), 300);
+  const answer = await client.answerOf(cell);
+  clearInterval(again);
+  assert.is(answer.reply.ename, "Interrupted");
+  assert.equal((await client.execute("kept")).outputs[0]?.content.data, { "text/plain": "11" });
+});
+
+control("SIGINT does the same as an interrupt, and with no cell it does nothing", async () => {
+  client.process.kill("SIGINT");
+  assert.is((await client.execute("1")).reply.status, "ok");
+  const cell = await client.sendCell("console.log('loops'); while (true) {}");
+  await client.wait((message) => message.parent === cell && message.type === "stream");
+  client.process.kill("SIGINT");
+  assert.is((await client.answerOf(cell)).reply.ename, "Interrupted");
+});
+
+control("a loop that cannot be stopped says so in its cell", async () => {
+  const cell = await client.sendCell(
+    "await null; const end = Date.now() + 5000; while (Date.now() < end) {}",
+  );
+  await begun(cell);
+  await new Promise((resolve) => setTimeout(resolve, 500));
+  await client.ask("control", "interrupt_request", {});
+  const told = await client.wait((message) => message.parent === cell && message.type === "stream");
+  assert.match(String(told.content.text), /does not stop.*restart/s);
+  await client.answerOf(cell);
+});
+
+control("shutdown is answered, and the kernel ends although a timer lives", async () => {
+  await client.execute("setInterval(() => {}, 50); 1");
+  const id = await client.send("control", "shutdown_request", { restart: true });
+  const reply = await client.wait((message) => message.parent === id && message.type === "shutdown_reply");
+  assert.equal(reply.content, { status: "ok", restart: true });
+  assert.is(await client.exited(), 0);
+});
+
+control("shutdown ends a kernel whose cell loops", async () => {
+  const second = await KernelClient.start();
+  try {
+    const cell = await second.sendCell("console.log('loops'); while (true) {}");
+    await second.wait((message) => message.parent === cell && message.type === "stream");
+    const id = await second.send("control", "shutdown_request", { restart: false });
+    await second.wait((message) => message.parent === id && message.type === "shutdown_reply");
+    await second.exited();
+  } finally {
+    await second.stop();
+  }
+});
+
+control.run();
