@@ -1,7 +1,7 @@
 import { basename, join } from "node:path";
 import { parseArgs } from "node:util";
 import { P2pError, writeFileAtomic } from "../lab/index.js";
-import { type Notebook, readNotebook, renderReport } from "../notebook/index.js";
+import { makeWritableFolder, type Notebook, readNotebook, renderReport } from "../notebook/index.js";
 import { type Command, notebooksOf, timeoutOf } from "./command.js";
 import { execute } from "./execute.js";
 
@@ -35,6 +35,7 @@ export const report: Command = {
       let notebook: Notebook;
       if (values["no-execute"]) {
         notebook = readNotebook(file);
+        makeWritableFolder(values.out);
       } else {
         const executed = await execute(file, {
           out: values.out,

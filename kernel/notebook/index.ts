@@ -1,4 +1,5 @@
 export { formatNotebook, writeNotebook } from "./canonical.js";
+export { makeWritableFolder } from "./folder.js";
 export {
   installKernel,
   KERNEL_NAME,

@@ -2,9 +2,10 @@
 import { spawnSync } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
-import { join, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { messageOf, P2pError, packagePath } from "../lab/index.js";
 import { nodeFlags } from "./cell-runner.js";
+import { makeWritableFolder } from "./folder.js";
 import { plotlyFile } from "./report.js";
 
 export const KERNEL_NAME = "p2plab";
@@ -46,8 +47,9 @@ export function installKernel(location: KernelLocation): string {
     throw new P2pError("not-available", `${plotlyFile()} is missing`, "Build it: npm run build.");
   const folder = join(kernelsFolder(location), KERNEL_NAME);
   const staging = `${folder}.${process.pid}.tmp`;
+  makeWritableFolder(dirname(staging));
   try {
-    mkdirSync(staging, { recursive: true });
+    mkdirSync(staging);
     writeFileSync(join(staging, "kernel.json"), `${JSON.stringify(kernelJson(), null, 1)}\n`);
     writeFileSync(join(staging, "logo-svg.svg"), LOGO);
     cpSync(plotlyFile(), join(staging, "plotly.min.js"));

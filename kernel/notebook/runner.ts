@@ -1,9 +1,10 @@
 /** Executes notebooks without Jupyter: a fresh process each, outputs stored as a notebook keeps them. */
-import { accessSync, constants, mkdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
-import { type lab, messageOf, P2pError, packagePath } from "../lab/index.js";
+import { type lab, P2pError, packagePath } from "../lab/index.js";
 import { digestOf, writeNotebook } from "./canonical.js";
 import { CellProcess, CellProcessEnded } from "./cell-runner.js";
+import { makeWritableFolder } from "./folder.js";
 import { type Notebook, type NotebookCell, readNotebook } from "./nbformat.js";
 import { OutputCollector } from "./outputs.js";
 
@@ -76,7 +77,7 @@ export async function runNotebook(file: string, options: RunNotebookOptions): Pr
       "Choose another folder with --out.",
     );
   }
-  mustBeWritable(out);
+  makeWritableFolder(out);
 
   const cells = notebook.cells.filter((cell) => cell.cell_type === "code");
   for (const cell of cells) {
@@ -157,20 +158,6 @@ function mustBeTypeScript(notebook: Notebook, file: string): void {
     `${file} is a notebook in ${language} (kernel ${kernelspec?.name ?? "unnamed"}), and this runs TypeScript`,
     "Run it with its own kernel: jupyter execute; or choose the kernel P2P Lab (TypeScript) in JupyterLab.",
   );
-}
-
-function mustBeWritable(folder: string): void {
-  try {
-    mkdirSync(folder, { recursive: true });
-    accessSync(folder, constants.W_OK);
-  } catch (error) {
-    throw new P2pError(
-      "output",
-      `cannot write into ${folder}: ${messageOf(error)}`,
-      "Choose another folder with --out.",
-      { cause: error },
-    );
-  }
 }
 
 function nameOf(cell: NotebookCell, index: number): string {

@@ -124,7 +124,21 @@ layout("the formatter and the linter have nothing to say", () => {
       },
     );
   } catch (error) {
-    assert.unreachable(`${(error as { stdout: string }).stdout}`.slice(-3000));
+    const { stdout, stderr } = error as { stdout: string; stderr: string };
+    assert.unreachable(`${stderr}${stdout}`.slice(0, 3000));
+  }
+});
+
+layout("the compiler has nothing to say", () => {
+  const compiler = join(root, "node_modules/typescript/bin/tsc");
+  try {
+    execFileSync(process.execPath, [compiler, "-p", "tsconfig.json", "--noEmit"], {
+      cwd: root,
+      encoding: "utf8",
+      stdio: "pipe",
+    });
+  } catch (error) {
+    assert.unreachable((error as { stdout: string }).stdout.slice(0, 3000));
   }
 });
 

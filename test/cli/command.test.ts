@@ -1,0 +1,164 @@
+import { spawnSync } from "node:child_process";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { suite } from "uvu";
+import * as assert from "uvu/assert";
+import { packagePath } from "../../kernel/lab/index.js";
+import { inFolder, notebookOf, write } from "../notebook/temporary.js";
+
+export const TIME_LIMIT_S = 240;
+
+const command = suite("the command p2plab");
+
+function p2plab(args: string[], cwd?: string) {
+  const { P2PLAB_MACHINE: _, ...env } = process.env;
+  const { status, stdout, stderr } = spawnSync(
+    process.execPath,
+    [packagePath("dist/kernel/cli/main.js"), ...args],
+    { encoding: "utf8", env, ...(cwd ? { cwd } : {}) },
+  );
+  return { status, stdout, stderr };
+}
+
+command("help lists each subcommand; every one listed answers --help", () => {
+  const { status, stdout } = p2plab(["help"]);
+  assert.is(status, 0);
+  const names = [...stdout.matchAll(/^ {2}p2plab (\w+)/gm)].map((match) => match[1] as string);
+  assert.equal(names, ["run", "report", "record", "machines", "kernel", "lab", "help"]);
+  for (const name of names.slice(0, -1)) {
+    const about = p2plab([name, "--help"]);
+    assert.is(about.status, 0);
+    assert.ok(about.stdout.startsWith(`p2plab ${name}`), about.stdout);
+  }
+});
+
+command("version is that of package.json", () => {
+  const { version } = JSON.parse(readFileSync(packagePath("package.json"), "utf8")) as { version: string };
+  assert.is(p2plab(["version"]).stdout, `${version}\n`);
+});
+
+command("what is not understood ends with 2 and says what would be", () => {
+  for (const [args, wanted] of [
+    [[], /p2plab run NOTEBOOK/],
+    [["mtrix"], /no command "mtrix"/],
+    [["run"], /no notebook is named/],
+    [["run", "x.ipynb", "--machin", "cuda"], /--machin.*[\s\S]*usage: p2plab run/],
+    [["run", "x.ipynb", "--timeout", "soon"], /--timeout soon is not a number of seconds/],
+    [["report", "x.ipynb", "--format", "pdf"], /no report format "pdf"/],
+    [["record", "x.ipynb"], /one notebook and --out FILE/],
+    [["kernel"], /kernel \(nothing\) is not known/],
+    [["kernel", "install", "--user", "--sys-prefix"], /more than one location/],
+  ] as const) {
+    const { status, stderr, stdout } = p2plab([...args]);
+    assert.is(status, 2, args.join(" "));
+    assert.match(stderr, wanted);
+    assert.is(stdout, "");
+  }
+});
+
+command(
+  "run writes the notebook, prints its path alone on stdout, and tells each cell on stderr",
+  async () => {
+    await inFolder((folder) => {
+      write(folder, "n.ipynb", notebookOf("1", "2"));
+      const { status, stdout, stderr } = p2plab(["run", "n.ipynb", "--machine", "sim:hgx-h100-8"], folder);
+      assert.is(status, 0, stderr);
+      assert.is(stdout, `${join(folder, "reports/n.ipynb")}\n`);
+      assert.match(stderr, /\[1\/2\] cell-1\n.*\[2\/2\] cell-2\n/);
+    });
+  },
+);
+
+command("a failing cell ends with 1; cell, line and error are named; the notebook is there", async () => {
+  await inFolder((folder) => {
+    write(folder, "n.ipynb", notebookOf('const a = 1;\nthrow new TypeError("no " + a);'));
+    const { status, stderr } = p2plab(["run", "n.ipynb", "--out", "o"], folder);
+    assert.is(status, 1);
+    assert.match(stderr, /FAILED cell-1, line 2: TypeError: no 1/);
+    assert.match(readFileSync(join(folder, "o/n.ipynb"), "utf8"), /"output_type": "error"/);
+  });
+});
+
+command("bad input is a message and what to do, code 1, and nothing half-written", async () => {
+  await inFolder((folder) => {
+    write(folder, "good.ipynb", notebookOf("1"));
+    writeFileSync(join(folder, "bad.ipynb"), '{"cells": [,]}');
+    writeFileSync(join(folder, "a-file"), "");
+    const before = readdirSync(folder).sort();
+    for (const [args, wanted] of [
+      [["run", "missing.ipynb"], /cannot read missing\.ipynb/],
+      [["run", "bad.ipynb"], /bad\.ipynb is not a notebook: line 1, column 12/],
+      [["report", "bad.ipynb", "--no-execute"], /bad\.ipynb is not a notebook: line 1, column 12/],
+      [["run", "good.ipynb", "--out", "a-file/x"], /cannot write into .*a-file\/x/],
+      [["run", "good.ipynb", "--out", "/proc/p2plab"], /cannot write into \/proc\/p2plab/],
+      [["report", "good.ipynb", "--no-execute", "--out", "a-file/x"], /cannot write into a-file\/x/],
+      [["kernel", "install", "--prefix", "a-file/x"], /cannot write into .*a-file\/x\/share/],
+    ] as const) {
+      const { status, stderr, stdout } = p2plab([...args], folder);
+      assert.is(status, 1, `${args.join(" ")}: ${stderr}`);
+      assert.match(stderr, wanted);
+      assert.match(stderr, /\n {2}→ \S/);
+      assert.is(stdout, "");
+    }
+    assert.equal(readdirSync(folder).sort(), before);
+  });
+});
+
+command("an unknown machine is named with those that are known", async () => {
+  await inFolder((folder) => {
+    write(folder, "n.ipynb", notebookOf("1"));
+    const { status, stderr } = p2plab(["run", "n.ipynb", "--machine", "gpu9"], folder);
+    assert.is(status, 1);
+    assert.match(stderr, /no machine "gpu9"[\s\S]*sim:hgx-h100-8/);
+    assert.not(existsSync(join(folder, "reports/n.ipynb")));
+  });
+});
+
+command("machines lists what can be opened, as text and as JSON with a schema", () => {
+  const { status, stdout } = p2plab(["machines"]);
+  assert.is(status, 0);
+  assert.match(stdout, /^cuda +\S/m);
+  assert.match(stdout, /^sim:hgx-h100-8 +.*\(simulated\)$/m);
+  assert.match(stdout, /^default: (measured|recorded): /m);
+  const json = JSON.parse(p2plab(["machines", "--json"]).stdout) as Record<string, unknown>;
+  assert.is(json.schema, "p2plab-machines/1");
+  assert.is((json.default as { kind: string }).kind.length > 0, true);
+  assert.ok((json.machines as { spec: string }[]).some(({ spec }) => spec === "recorded:h200x2"));
+});
+
+command("record without GPUs says so before any cell runs", async () => {
+  await inFolder((folder) => {
+    write(folder, "n.ipynb", notebookOf("1"));
+    const env = { ...process.env, P2PLAB_LIBCUDA: join(folder, "no-such-library") };
+    const { status, stderr } = spawnSync(
+      process.execPath,
+      [packagePath("dist/kernel/cli/main.js"), "record", "n.ipynb", "--out", "r.arrow"],
+      { encoding: "utf8", cwd: folder, env },
+    );
+    assert.is(status, 1);
+    assert.match(stderr, /^p2plab record: \S/m);
+    assert.not(existsSync(join(folder, "r.arrow")));
+  });
+});
+
+command("kernel install writes a kernelspec with absolute paths; uninstall removes it", async () => {
+  await inFolder((folder) => {
+    const installed = p2plab(["kernel", "install", "--prefix", folder]);
+    const spec = join(folder, "share/jupyter/kernels/p2plab");
+    assert.is(installed.stdout, `installed ${spec}\n`);
+    assert.equal(readdirSync(spec).sort(), ["kernel.json", "logo-svg.svg", "plotly.min.js"]);
+    const kernel = JSON.parse(readFileSync(join(spec, "kernel.json"), "utf8")) as Record<string, unknown>;
+    const argv = kernel.argv as string[];
+    assert.is(argv[0], process.execPath);
+    assert.is(argv.at(-2), packagePath("dist/kernel/jupyter/main.js"));
+    assert.is(argv.at(-1), "{connection_file}");
+    assert.is(kernel.display_name, "P2P Lab (TypeScript)");
+    assert.is(kernel.language, "typescript");
+    assert.is(kernel.interrupt_mode, "message");
+    assert.is(p2plab(["kernel", "uninstall", "--prefix", folder]).stdout, `removed ${spec}\n`);
+    assert.not(existsSync(spec));
+    assert.is(p2plab(["kernel", "uninstall", "--prefix", folder]).status, 1);
+  });
+});
+
+command.run();

@@ -1,0 +1,258 @@
+/** Set-up in a copy of its own: only what it needs of the repository, in a folder whose name is awkward. */
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { hostname, tmpdir } from "node:os";
+import { join } from "node:path";
+import { suite } from "uvu";
+import * as assert from "uvu/assert";
+import { packagePath } from "../../kernel/lab/index.js";
+
+const setup = suite("set-up");
+
+async function inCopy<T>(use: (root: string) => T | Promise<T>): Promise<T> {
+  const root = join(mkdtempSync(join(tmpdir(), "p2plab-setup-")), "with space 汉字");
+  try {
+    mkdirSync(join(root, "kernel"), { recursive: true });
+    for (const place of ["kernel/setup.mjs", "kernel/setup", "environment.yml", "package.json"])
+      cpSync(packagePath(place), join(root, place), { recursive: true });
+    return await use(root);
+  } finally {
+    rmSync(join(root, ".."), { recursive: true, force: true });
+  }
+}
+
+const IMPORT = (root: string, file: string) =>
+  JSON.stringify(new URL(`file://${root}/kernel/setup/${file}`).href);
+
+/** Arguments by which Node.js runs a script with the copy's machinery in scope. */
+function script(root: string, body: string): string[] {
+  return [
+    "--input-type=module",
+    "-e",
+    `import * as steps from ${IMPORT(root, "steps.mjs")};\nimport * as python from ${IMPORT(root, "python.mjs")};\n${body}`,
+  ];
+}
+
+function run(root: string, body: string, env: NodeJS.ProcessEnv = process.env) {
+  return spawnSync(process.execPath, script(root, body), { encoding: "utf8", env });
+}
+
+/** A step that appends to a file each time it is done. */
+const COUNTED = (root: string, hash: string, work = "") => `
+import { appendFileSync, existsSync } from "node:fs";
+const unlock = await steps.lock();
+await steps.step("s", { hash: ${JSON.stringify(hash)}, present: () => existsSync(${JSON.stringify(join(root, "made"))}), does: "it",
+  action: async () => { ${work} appendFileSync(${JSON.stringify(join(root, "made"))}, "x"); } });
+unlock();`;
+
+setup("an old Node.js is told which is needed and how to get it", () => {
+  const old =
+    "data:text/javascript,Object.defineProperty(process,'versions',{value:{...process.versions,node:'20.18.3'}})";
+  const { status, stderr } = spawnSync(
+    process.execPath,
+    ["--import", old, packagePath("kernel/setup.mjs"), "start"],
+    {
+      encoding: "utf8",
+    },
+  );
+  assert.is(status, 1);
+  assert.match(
+    stderr,
+    /^p2plab needs Node\.js 20\.19 or later; this is 20\.18\.3 .*\n {2}→ Install a newer one/,
+  );
+});
+
+setup("an unknown action ends with 2 and the usage", () => {
+  const { status, stderr } = spawnSync(process.execPath, [packagePath("kernel/setup.mjs"), "instal"], {
+    encoding: "utf8",
+  });
+  assert.is(status, 2);
+  assert.match(stderr, /^usage: node kernel\/setup\.mjs setup \| build \| start/);
+});
+
+setup("a step is done once; again when its inputs change or its result is gone", async () => {
+  await inCopy((root) => {
+    const made = () => readFileSync(join(root, "made"), "utf8");
+    const first = run(root, COUNTED(root, "1"));
+    assert.is(first.status, 0, first.stderr);
+    assert.match(first.stderr, /^ {2}… s: it\n {2}✓ s \(\d+\.\d s\)\n$/);
+    assert.is(run(root, COUNTED(root, "1")).stderr, "");
+    assert.is(made(), "x");
+    run(root, COUNTED(root, "2"));
+    assert.is(made(), "xx");
+    rmSync(join(root, "made"));
+    run(root, COUNTED(root, "2"));
+    assert.is(made(), "x");
+  });
+});
+
+setup("a step that was killed half-way is done again, though an earlier stamp fits", async () => {
+  await inCopy((root) => {
+    run(root, COUNTED(root, "1"));
+    assert.is(run(root, COUNTED(root, "2", "process.kill(process.pid, 'SIGKILL');")).signal, "SIGKILL");
+    run(root, COUNTED(root, "1"));
+    assert.is(readFileSync(join(root, "made"), "utf8"), "xx");
+  });
+});
+
+setup("a failing program is told with the end of its log, the log's name and what to do", async () => {
+  await inCopy((root) => {
+    const body = `
+const unlock = await steps.lock();
+await steps.logged("tool", process.execPath, ["-e", "console.log('last words'); process.exit(3)"], { hint: "Do this." })
+  .catch((error) => { console.log(error instanceof steps.SetupError, error.message); });
+unlock();`;
+    const { stdout } = run(root, body);
+    assert.match(
+      stdout,
+      /^true tool failed \(exit code 3\)\. The whole log is .*tool\.log; its end:\n {4}last words\n {2}→ Do this\.\n$/,
+    );
+  });
+});
+
+/** Starts a set-up that takes the lock, says so, and waits; resolves when it has the lock. */
+async function holder(root: string, body = ""): Promise<ChildProcess> {
+  const child = spawn(
+    process.execPath,
+    script(root, `await steps.lock();\n${body}\nconsole.log("held");\nsetInterval(() => {}, 1000);`),
+    {
+      stdio: ["ignore", "pipe", "inherit"],
+    },
+  );
+  await once(child.stdout as NodeJS.ReadableStream, "data");
+  return child;
+}
+
+setup(
+  "one set-up at a time: the second says whom it waits for, and goes on when the first has ended",
+  async () => {
+    await inCopy(async (root) => {
+      const first = await holder(root);
+      const second = spawn(process.execPath, script(root, "(await steps.lock())(); console.log('mine');"), {
+        stdio: ["ignore", "pipe", "pipe"],
+      });
+      const said = String((await once(second.stderr, "data"))[0]);
+      assert.match(said, new RegExp(`another set-up is at work here \\(\\S+ ${first.pid}\\)`));
+      first.kill("SIGKILL");
+      const [output] = await once(second.stdout, "data");
+      assert.is(String(output), "mine\n");
+      await once(second, "exit");
+      assert.not(existsSync(join(root, ".p2plab/lock")));
+    });
+  },
+);
+
+setup("a lock of a process that is gone, or whose time is old, is taken over", async () => {
+  await inCopy((root) => {
+    const lock = join(root, ".p2plab/lock");
+    mkdirSync(join(root, ".p2plab"));
+    const gone = spawnSync(process.execPath, ["-e", ""]).pid;
+    writeFileSync(lock, `${hostname()} ${gone}`);
+    assert.is(run(root, "(await steps.lock())(); console.log('mine');").stdout, "mine\n");
+    writeFileSync(lock, `${hostname()} ${process.pid}`);
+    const old = `import { utimesSync } from "node:fs"; utimesSync(${JSON.stringify(lock)}, 1, 1); (await steps.lock())(); console.log('mine');`;
+    assert.is(run(root, old).stdout, "mine\n");
+  });
+});
+
+setup("an ended set-up ends what it started and gives the lock back", async () => {
+  await inCopy(async (root) => {
+    const mark = join(root, "alive");
+    const work = `steps.logged("child", process.execPath, ["-e", ${JSON.stringify(
+      `const fs = require("fs"); setInterval(() => fs.writeFileSync(${JSON.stringify(mark)}, String(process.pid)), 20)`,
+    )}]);
+const fs = await import("node:fs");
+while (!fs.existsSync(${JSON.stringify(mark)})) await new Promise((done) => setTimeout(done, 20));`;
+    const child = await holder(root, work);
+    const pid = Number(readFileSync(mark, "utf8"));
+    child.kill("SIGTERM");
+    const [status] = await once(child, "exit");
+    assert.is(status, 143);
+    assert.not(existsSync(join(root, ".p2plab/lock")));
+    for (let tries = 0; tries < 100 && isAlive(pid); tries++)
+      await new Promise((done) => setTimeout(done, 50));
+    assert.not(isAlive(pid), `process ${pid} is still there`);
+  });
+});
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+setup("versions are compared by number against every part of a constraint", async () => {
+  await inCopy((root) => {
+    const cases = [
+      ["4.10.0", ">=4.2,<5"],
+      ["4.1.9", ">=4.2,<5"],
+      ["5.0.0", ">=4.2,<5"],
+      ["7.16", ">=7.16"],
+      ["6.0.1", ""],
+      ["0.10.4", ">=0.10"],
+      ["0.9.9", ">=0.10"],
+    ];
+    const { stdout } = run(
+      root,
+      `console.log(${JSON.stringify(cases)}.map(([v, c]) => python.meets(v, c)).join());`,
+    );
+    assert.is(stdout, "true,false,false,true,true,true,false\n");
+  });
+});
+
+setup("where a conda environment is active, its own program installs what is missing there", async () => {
+  await inCopy((root) => {
+    const prefix = join(root, "env");
+    const bin = join(root, "bin");
+    mkdirSync(join(prefix, "bin"), { recursive: true });
+    mkdirSync(bin);
+    // A stand-in for mamba that keeps its arguments and makes what would be installed.
+    const mamba = `#!/bin/sh\nprintf '%s\\n' "$@" > "${root}/asked"\n: > "${prefix}/bin/jupyter-lab"\n`;
+    writeFileSync(join(bin, "mamba"), mamba);
+    chmodSync(join(bin, "mamba"), 0o755);
+    const { CONDA_EXE: _c, MAMBA_EXE: _m, ...rest } = process.env;
+    const env = { ...rest, CONDA_PREFIX: prefix, PATH: `${bin}:/usr/bin:/bin` };
+    const { stderr, status } = run(
+      root,
+      "const unlock = await steps.lock(); await python.pythonEnvironment(); unlock();",
+      env,
+    );
+    assert.is(status, 0, stderr);
+    const asked = readFileSync(join(root, "asked"), "utf8").split("\n");
+    assert.equal(asked.slice(0, 4), ["install", "--yes", "--prefix", prefix]);
+    assert.ok(asked.includes("jupyterlab>=4.2,<5"), asked.join(" "));
+    assert.ok(
+      asked.some((name) => name.startsWith("python>=")),
+      asked.join(" "),
+    );
+    assert.not(existsSync(join(root, ".venv")));
+  });
+});
+
+setup("without Python the message names the package to install and the way without it", async () => {
+  await inCopy((root) => {
+    const { CONDA_PREFIX: _, ...rest } = process.env;
+    const body =
+      "const unlock = await steps.lock(); await python.pythonEnvironment().catch((e) => console.log(e.message)); unlock();";
+    const { stdout } = run(root, body, { ...rest, PATH: join(root, "nothing") });
+    assert.match(
+      stdout,
+      /^no python3 >=3\.10 on the PATH\.\n {2}→ .*apt install python3 python3-venv.*npm start -- --headless/,
+    );
+  });
+});
+
+setup.run();
