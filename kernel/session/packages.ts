@@ -54,14 +54,6 @@ export function forwardTypeScriptLookups(system: TypeScriptSystem, cwd: string):
     path === modules || path === `${modules}/@types` || original.directoryExists(forward(path));
   system.readFile = (path, encoding) => original.readFile(forward(path), encoding);
   system.realpath = (path) => original.realpath?.(forward(path)) ?? forward(path);
-  // Only what is near the notebook can change under a running session; to watch the rest would cost idle time.
-  const near = (path: string) => path.startsWith(`${modules.slice(0, -"/node_modules".length)}/`);
-  const unwatched = { close: () => undefined };
-  const { watchFile, watchDirectory } = original;
-  system.watchFile = (path, ...rest) =>
-    near(path) && !path.includes("/node_modules/") && watchFile ? watchFile(path, ...rest) : unwatched;
-  system.watchDirectory = (path, ...rest) =>
-    near(`${path}/`) && watchDirectory ? watchDirectory(path, ...rest) : unwatched;
 }
 
 type ResolveFilename = (request: string, parent: unknown, isMain: boolean, options?: unknown) => string;

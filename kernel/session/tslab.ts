@@ -87,6 +87,9 @@ export function isCellFile(frame: string): boolean {
   return /\bp2plab-cell-\d+\.ts:/.test(frame);
 }
 
+/** TypeScript's codes for a module, and for the types of a module, that cannot be found. */
+const MISSING_MODULE = new Set([2307, 7016]);
+
 // What tslab's executor puts before a cell's first line.
 const PREFIX = "(function(exports, require) { ".length;
 const ASYNC_PREFIX = "(async function(exports, require) { ".length;
@@ -138,6 +141,7 @@ export class Tslab {
         const result = node.convert(previous, expanded.source);
         this.#typescript.checkRebuild();
         this.#diagnostics = result.diagnostics.map(expanded.mapBack);
+        if (this.#diagnostics.some(({ code }) => MISSING_MODULE.has(code))) this.#typescript.forgetMissing();
         if (result.output === undefined) return result;
         const mapping = this.#typescript.takeMapping();
         const prefix = result.hasToplevelAwait ? ASYNC_PREFIX : PREFIX;

@@ -28,7 +28,8 @@ export interface TypeScriptSystem {
   readFile(path: string, encoding?: string): string | undefined;
   realpath?(path: string): string;
   watchFile?(path: string, ...rest: unknown[]): { close(): void };
-  watchDirectory?(path: string, ...rest: unknown[]): { close(): void };
+  watchDirectory?(path: string, callback: (changed: string) => void): { close(): void };
+  getCurrentDirectory(): string;
   setTimeout?(callback: () => void, ms: number): unknown;
   clearTimeout?(timer: unknown): void;
 }
@@ -61,6 +62,8 @@ const MAP_COMMENT = /\n?\/\/# sourceMappingURL=\S+\s*$/;
 
 export class PreparedTypeScript {
   readonly ts: TypeScript;
+  /** Tells TypeScript that a folder has changed in which it looked for something. */
+  readonly #folders = new Set<() => void>();
   #crash: { readonly error: unknown } | null = null;
   /** Maps of the latest conversion: TypeScript to modules, modules to CommonJS. */
   #maps: { typed: SourceMapPayload | null; common: SourceMapPayload | null } = { typed: null, common: null };
@@ -75,6 +78,7 @@ export class PreparedTypeScript {
       ...original,
       createWatchCompilerHost: (roots, options, system, ...rest) => {
         this.#separateTimers(system);
+        this.#watchLess(system);
         // Only Node's own types are loaded unasked: every other package under @types costs start-up time.
         const more = { lib: ["lib.es2023.d.ts"], types: ["node"], inlineSourceMap: true };
         return original.createWatchCompilerHost(roots, { ...options, ...more }, system, ...rest);
@@ -100,7 +104,7 @@ export class PreparedTypeScript {
 
   /**
    * tslab knows of one timer, the one that rebuilds the program, and never recovers from a second one, or from a rebuild that
-   * throws. TypeScript starts a second one when files appear near the notebook, as when a package is installed.
+   * throws. TypeScript starts a second one when a file changes on which look-ups depend, such as the notebook's own package.json.
    */
   #separateTimers(system: TypeScriptSystem): void {
     const { setTimeout: rebuildLater, clearTimeout: forgetRebuild } = system;
@@ -130,6 +134,30 @@ export class PreparedTypeScript {
       if (!own.delete(timer)) return forgetRebuild?.call(system, timer);
       clearTimeout(timer as NodeJS.Timeout);
     };
+  }
+
+  /**
+   * Installed packages do not change under a running session: watching each of their files would cost idle time. Folders are
+   * not watched at all; TypeScript is told to look again when a module was missing.
+   */
+  #watchLess(system: TypeScriptSystem): void {
+    const near = `${system.getCurrentDirectory().replace(/\/$/, "")}/`;
+    const { sys } = this.ts;
+    const watchFile = sys.watchFile?.bind(sys);
+    sys.watchFile = (path, ...rest) =>
+      path.startsWith(near) && !path.includes("/node_modules/") && watchFile
+        ? watchFile(path, ...rest)
+        : { close: () => undefined };
+    system.watchDirectory = (path, callback) => {
+      const watched = () => callback(path);
+      this.#folders.add(watched);
+      return { close: () => void this.#folders.delete(watched) };
+    };
+  }
+
+  /** What was not found may be there when it is looked for next. */
+  forgetMissing(): void {
+    for (const changed of [...this.#folders]) changed();
   }
 
   /** @throws what TypeScript threw in the latest rebuild: its program is then not that of the cell. */

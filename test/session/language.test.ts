@@ -53,8 +53,6 @@ language("a package installed while the session runs is found, by the very cell 
   writeFileSync(join(home, "package.json"), JSON.stringify({ name: "late-package", main: "./index.js" }));
   writeFileSync(join(home, "index.js"), "exports.late = 7;");
   writeFileSync(join(home, "index.d.ts"), "export declare const late: number;");
-  // TypeScript waits for a quarter of a second after the last file.
-  await new Promise((resolve) => setTimeout(resolve, 1000));
   assert.is(await textOf(cell), "7");
 });
 
