@@ -61,8 +61,8 @@ export class Server {
       case "inspect_request":
         return inspect(request.content, session);
       case "is_complete_request": {
-        const { completed, indent } = session.isComplete(textOf(request.content.code));
-        return completed ? { status: "complete" } : { status: "incomplete", indent: indent ?? "" };
+        const { status, indent } = session.isComplete(textOf(request.content.code));
+        return status === "incomplete" ? { status, indent } : { status };
       }
       case "history_request":
         return { status: "ok", history: historyOf(request.content, session) };

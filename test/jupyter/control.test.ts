@@ -1,6 +1,9 @@
+import { spawn } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { KernelClient } from "./client.js";
+import { freePorts, KernelClient, PROGRAM } from "./client.js";
 
 export const TIME_LIMIT_S = 240;
 
@@ -88,6 +91,30 @@ control("shutdown ends a kernel whose cell loops", async () => {
   } finally {
     await second.stop();
   }
+});
+
+control("a kernel ends with the server that started it, even when that was killed", async () => {
+  const connection = { ...client.connection };
+  const ports = await freePorts(5);
+  for (const [i, name] of ["shell_port", "control_port", "stdin_port", "iopub_port", "hb_port"].entries())
+    connection[name] = ports[i] as number;
+  const file = join(client.folder, "orphan.json");
+  writeFileSync(file, JSON.stringify(connection));
+  // A server that starts the kernel, whose stderr stays open while the kernel lives.
+  const server = spawn(
+    process.execPath,
+    [
+      "-e",
+      `const kernel = require("node:child_process").spawn(process.execPath, ${JSON.stringify([PROGRAM, file])}, {
+        env: { ...process.env, JPY_PARENT_PID: String(process.pid) }, stdio: ["ignore", "inherit", "inherit"] });
+      setTimeout(() => process.stdout.write("started " + kernel.pid), 1500);`,
+    ],
+    { stdio: ["ignore", "pipe", "inherit"] },
+  );
+  const closed = new Promise<void>((resolve) => server.stdout.once("close", resolve));
+  await new Promise((resolve) => server.stdout.once("data", resolve));
+  server.kill("SIGKILL");
+  await closed;
 });
 
 control.run();

@@ -6,13 +6,12 @@ import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { packagePath } from "../../kernel/lab/index.js";
 import { Random } from "../../kernel/lab/random.js";
-import { KernelClient, signature } from "./client.js";
+import { KernelClient, PROGRAM, signature } from "./client.js";
 
 export const TIME_LIMIT_S = 240;
 
 const hostile = suite("hostile input");
 const client = await KernelClient.start();
-const MAIN = packagePath("dist/kernel/jupyter/main.js");
 
 hostile.after(() => client.stop());
 
@@ -144,7 +143,7 @@ hostile("without a connection file, or with a damaged one, the kernel says so an
   const folder = mkdtempSync(join(tmpdir(), "p2plab-connection-"));
   writeFileSync(join(folder, "bad.json"), "{");
   writeFileSync(join(folder, "short.json"), '{"key":""}');
-  const start = (...args: string[]) => spawnSync(process.execPath, [MAIN, ...args], { encoding: "utf8" });
+  const start = (...args: string[]) => spawnSync(process.execPath, [PROGRAM, ...args], { encoding: "utf8" });
   try {
     assert.match(start().stderr, /usage/);
     assert.is(start().status, 2);
@@ -166,7 +165,7 @@ hostile("a port that is taken ends the kernel with a message", async () => {
   const taken = JSON.stringify({ ...client.connection, key: "k" });
   const file = join(client.folder, "taken.json");
   writeFileSync(file, taken);
-  const second = spawn(process.execPath, [MAIN, file], { stdio: ["ignore", "ignore", "pipe"] });
+  const second = spawn(process.execPath, [PROGRAM, file], { stdio: ["ignore", "ignore", "pipe"] });
   let text = "";
   second.stderr.setEncoding("utf8").on("data", (chunk: string) => {
     text += chunk;
