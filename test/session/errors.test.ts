@@ -139,6 +139,13 @@ errors("process.exit in a cell's timer is an error there; the session lives on",
   assert.is(await textOf("1 + 1"), "2");
 });
 
+errors("SIGINT ends a loop, the error says so, and the next cell runs", async () => {
+  const { ename, evalue } = await errorOf('process.kill(process.pid, "SIGINT"); while (true) {}');
+  assert.is(ename, "Interrupted");
+  assert.match(evalue, /variables of earlier cells are kept/);
+  assert.is(await textOf("2 + 2"), "4");
+});
+
 errors("an uncounted cell is named by a star", async () => {
   const { result } = await run("throw new Error('uncounted')", { storeHistory: false });
   assert.match(result.error?.traceback.join("\n") ?? "", /Cell \[\*\], line 1/);
