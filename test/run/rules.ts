@@ -1,7 +1,10 @@
 /** What a test file must hold before it is run, seen in its syntax tree, so that text inside strings does not matter. */
 import ts from "typescript";
 
+/** How the title of a skipped test begins. */
 export const SKIPPED = "skipped: ";
+/** The same for what no CI machine can be made to have, such as GPUs or a vendor's tools: then it may be skipped there. */
+export const OPTIONAL = "skipped (optional): ";
 
 export interface Rules {
   /** The first rule that is broken, or null. */
@@ -9,6 +12,8 @@ export interface Rules {
   readonly limitS: number;
   /** Reasons in the titles of tests declared as skipped; those made at run time are shown as written. */
   readonly skipReasons: readonly string[];
+  /** How many of them may be skipped everywhere. */
+  readonly optionalSkips: number;
 }
 
 const DEFAULT_LIMIT_S = 120;
@@ -21,6 +26,7 @@ export function readRules(source: string): Rules {
   const skipReasons: string[] = [];
   const problems: string[] = [];
   let limitS = DEFAULT_LIMIT_S;
+  let optionalSkips = 0;
 
   const visitCall = (call: ts.CallExpression) => {
     if (!ts.isPropertyAccessExpression(call.expression)) return;
@@ -30,7 +36,9 @@ export function readRules(source: string): Rules {
     if (method === "only" && suites.includes(owner)) problems.push(`suite ${owner} has a left-over .only`);
     if (method === "skip" && suites.includes(owner)) {
       const title = call.arguments[0]?.getText(file).slice(1, -1) ?? "";
-      if (title.startsWith(SKIPPED)) skipReasons.push(title.slice(SKIPPED.length));
+      const lead = [SKIPPED, OPTIONAL].find((words) => title.startsWith(words));
+      if (lead === OPTIONAL) optionalSkips++;
+      if (lead) skipReasons.push(title.slice(lead.length));
       else problems.push(`a skipped test has no reason: its title begins with "${SKIPPED}"`);
     }
   };
@@ -49,5 +57,5 @@ export function readRules(source: string): Rules {
   if (suites.length === 0) problems.push("it declares no suite: const NAME = suite(…)");
   for (const name of suites) if (!ran.has(name)) problems.push(`suite ${name} is never run`);
   if (!(limitS > 0)) problems.push("TIME_LIMIT_S is not a number");
-  return { problem: problems[0] ?? null, limitS, skipReasons };
+  return { problem: problems[0] ?? null, limitS, skipReasons, optionalSkips };
 }

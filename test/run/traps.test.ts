@@ -7,6 +7,8 @@ import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { packagePath } from "../../kernel/lab/index.js";
 
+export const TIME_LIMIT_S = 300;
+
 const traps = suite("uvu's traps");
 
 const HEAD = 'import { suite } from "uvu";\nimport * as assert from "uvu/assert";\nconst s = suite("s");\n';
@@ -115,6 +117,15 @@ traps("a skipped test is listed with its reason, and fails where everything must
   const strict = planted(source, { P2PLAB_REQUIRE: "1" });
   assert.is(strict.last, "1 passed, 1 failed");
   assert.is(strict.status, 1);
+});
+
+traps("an optional test may be skipped where everything must run, and is listed", () => {
+  const { last, stdout } = planted(
+    `${HEAD}s.skip("skipped (optional): no nvcc", () => {});\ns("one", () => {});\ns.run();\n`,
+    { P2PLAB_REQUIRE: "1" },
+  );
+  assert.match(stdout, /skipped in a\/planted\.test: no nvcc/);
+  assert.is(last, "1 passed, 0 failed");
 });
 
 traps("a skipped test without a reason fails", () => {
