@@ -2,7 +2,7 @@
  * tslab turns a name of an earlier cell into `exports.name`, but overlooks `{ name }`, which then throws a ReferenceError. Written
  * out as `{ name: name }` it works. Positions in what TypeScript finds are mapped back.
  */
-import type { Diagnostic } from "./tslab.js";
+import type { Diagnostic } from "./diagnostic.js";
 import type { Position, TsNode, TypeScriptParser } from "./typescript.js";
 
 export interface Expanded {

@@ -1,7 +1,8 @@
 /** Errors as a reader of a notebook wants them: name, message, cell and line, the hint, and the causes. */
 import { inspect } from "node:util";
 import { P2pError } from "../lab/index.js";
-import type { CellSource, CellSources, Diagnostic } from "./tslab.js";
+import type { Diagnostic } from "./diagnostic.js";
+import type { CellSource, CellSources } from "./tslab.js";
 
 export interface CellError {
   readonly ename: string;

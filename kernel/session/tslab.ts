@@ -1,19 +1,11 @@
 /** tslab's converter and executor, created for one working directory, with what they tell made visible. */
+
 import { createRequire } from "node:module";
 import { type Completeness, completenessOf } from "./completeness.js";
+import type { Diagnostic } from "./diagnostic.js";
 import { forwardRequire, forwardTypeScriptLookups, silenceModuleWarning } from "./packages.js";
 import { expandShorthand } from "./shorthand.js";
 import { type Position, PreparedTypeScript } from "./typescript.js";
-
-/** A finding of TypeScript in a cell. */
-export interface Diagnostic {
-  readonly start: Position;
-  readonly end: Position;
-  readonly messageText: string;
-  readonly code: number;
-  /** Where it is not the cell itself: a file, relative to the working directory. */
-  readonly fileName?: string;
-}
 
 interface ConvertResult {
   output?: string;
