@@ -57,7 +57,8 @@ export class KernelClient {
   /** What the kernel's process wrote to its own stdout and stderr: the server's log. */
   log = "";
   readonly #sockets: { shell: Dealer; control: Dealer; stdin: Dealer; iopub: Subscriber; heartbeat: Request };
-  #wake: () => void = () => {};
+  /** Waiting for the next message. */
+  readonly #waiting = new Set<() => void>();
 
   private constructor(ports: readonly number[], options: ClientOptions) {
     const [shell, control, stdin, iopub, heartbeat] = ports as [number, number, number, number, number];
@@ -137,7 +138,7 @@ export class KernelClient {
         content: content ?? {},
         signed: frames[at + 1]?.toString() === signature(this.key, parts),
       });
-      this.#wake();
+      for (const wake of [...this.#waiting]) wake();
     }
   }
 
@@ -183,11 +184,13 @@ export class KernelClient {
       const left = end - Date.now();
       if (left <= 0) throw new Error(`nothing came within ${limitMs} ms; the kernel's log: ${this.log}`);
       await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, left);
-        this.#wake = () => {
+        const wake = () => {
           clearTimeout(timer);
+          this.#waiting.delete(wake);
           resolve();
         };
+        const timer = setTimeout(wake, left);
+        this.#waiting.add(wake);
       });
     }
   }

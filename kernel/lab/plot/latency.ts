@@ -76,7 +76,7 @@ export function latency(curve: Table, options: { title?: string; guess?: Predict
     {
       title: options.title ?? "单次传输延迟：提交到主机得知完成",
       xaxis: bytesAxis(sizes),
-      yaxis: { type: "log", title: { text: "延迟 latency（µs）" } },
+      yaxis: { type: "log", dtick: 1, title: { text: "延迟 latency（µs）" } },
     },
     originsOf(curve),
     smallest.map((row) => `${row.path} ${formatBytes(row.bytes)} ${row.total_us.toFixed(2)} µs`).join(", "),
