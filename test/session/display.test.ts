@@ -4,7 +4,7 @@ import type { CellOutput } from "../../kernel/session/index.js";
 import { openSession, written } from "./open.js";
 
 const shows = suite("display");
-const { session, run, resultOf, textOf } = await openSession();
+const { session, close, run, resultOf, textOf } = await openSession();
 
 /** Outputs without the ids that differ from run to run. */
 const bare = (outputs: readonly CellOutput[]) =>
@@ -164,5 +164,5 @@ shows("a figure whose data hold a closing tag cannot leave its script", async ()
   assert.is(bundle["text/plain"], "[application/vnd.plotly.v1+json, text/html]");
 });
 
-shows.after(() => session.close());
+shows.after(close);
 shows.run();

@@ -3,7 +3,7 @@ import * as assert from "uvu/assert";
 import { openSession, written } from "./open.js";
 
 const errors = suite("errors of cells");
-const { session, run, errorOf, textOf } = await openSession();
+const { session, close, run, errorOf, textOf } = await openSession();
 const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 errors(
@@ -157,5 +157,5 @@ errors("a value that is an Error shows its line, not the kernel's stack", async 
   assert.not.match(text, /tslab|node:/);
 });
 
-errors.after(() => session.close());
+errors.after(close);
 errors.run();

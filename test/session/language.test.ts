@@ -5,7 +5,7 @@ import * as assert from "uvu/assert";
 import { openSession, written } from "./open.js";
 
 const language = suite("language of cells");
-const { session, folder, run, textOf, errorOf } = await openSession();
+const { session, close, folder, run, textOf, errorOf } = await openSession();
 
 language("preloading shows nothing and counts nothing", async () => {
   assert.is(session.executionCount, 0);
@@ -130,5 +130,5 @@ language("completion and inspection know preloaded names, earlier cells and docu
   assert.is(session.inspect("   ", 1), undefined);
 });
 
-language.after(() => session.close());
+language.after(close);
 language.run();

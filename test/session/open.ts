@@ -1,5 +1,5 @@
 /** A session in an empty folder, where nothing may come from a node_modules of the notebook's own, and what tests ask of it. */
-import { mkdtempSync, realpathSync } from "node:fs";
+import { mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import * as assert from "uvu/assert";
@@ -20,6 +20,8 @@ export interface TestSession {
   /** Its plain text. */
   textOf(code: string): Promise<unknown>;
   errorOf(code: string): Promise<CellError>;
+  /** Ends the session and removes its folder. */
+  close(): void;
 }
 
 export async function openSession(): Promise<TestSession> {
@@ -44,7 +46,11 @@ export async function openSession(): Promise<TestSession> {
     return last;
   };
   const textOf = async (code: string) => (await resultOf(code))["text/plain"];
-  return { session, folder, run, resultOf, textOf, errorOf };
+  const close = () => {
+    session.close();
+    rmSync(folder, { recursive: true, force: true });
+  };
+  return { session, folder, run, resultOf, textOf, errorOf, close };
 }
 
 /** Text that a cell wrote to a stream. */
