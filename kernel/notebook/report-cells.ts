@@ -87,7 +87,10 @@ export class CellRenderer {
     const markdown = new MarkdownIt({ html: false, linkify: false, typographer: false });
     markdown.core.ruler.push("headings-and-pictures", ({ tokens }) => {
       for (const [index, token] of tokens.entries()) {
-        for (const child of token.children ?? []) {
+        for (const [at, child] of (token.children ?? []).entries()) {
+          // One sentence a line in the source is running text on the page: Chinese has no space between sentences.
+          if (child.type === "softbreak" && CHINESE_END.test(token.children?.[at - 1]?.content ?? ""))
+            child.type = "text";
           if (child.type === "image") child.attrSet("src", this.#picture(String(child.attrGet("src") ?? "")));
         }
         if (token.type !== "heading_open") continue;
@@ -124,6 +127,8 @@ export class CellRenderer {
     return existsSync(file) ? `data:${mime};base64,${readFileSync(file).toString("base64")}` : source;
   }
 }
+
+const CHINESE_END = /[\p{Script=Han}\u3000-\u303f\uff00-\uffef“”]$/u;
 
 const PICTURES: Record<string, string> = {
   ".svg": "image/svg+xml",

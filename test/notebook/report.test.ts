@@ -73,6 +73,12 @@ report(
   },
 );
 
+report("a line break after Chinese text leaves no space, after English one", () => {
+  const notebook = notebookOf();
+  notebook.cells = [markdownCell("第一句。\n第二句\nthree\nfour", "text")];
+  assert.match(renderReport(notebook, "x.ipynb"), /<p>第一句。第二句three\nfour<\/p>/);
+});
+
 report("plotly.js stands in it once, and not at all without figures", () => {
   const version = /plotly\.js v\d/g;
   const two = sample();
