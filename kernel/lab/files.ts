@@ -1,4 +1,4 @@
-import { mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { messageOf, P2pError } from "./errors.js";
@@ -9,17 +9,35 @@ export function packagePath(relative: string): string {
 }
 
 /**
+ * Makes a folder, and those above it, unless it is there. Not mkdir's `recursive`: that never returns where a file system
+ * refuses a folder with "no such file", as /proc does.
+ */
+export function makeFolder(folder: string): void {
+  if (existsSync(folder)) return;
+  makeFolder(dirname(folder));
+  try {
+    mkdirSync(folder);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+  }
+}
+
+/**
  * Writes a file whole or not at all: to a temporary name beside it, then renamed.
  * @throws P2pError `output` when the folder cannot be written.
  */
 export function writeFileAtomic(file: string, content: string | Uint8Array): void {
   const temporary = `${file}.${process.pid}.tmp`;
   try {
-    mkdirSync(dirname(file), { recursive: true });
+    makeFolder(dirname(file));
     writeFileSync(temporary, content);
     renameSync(temporary, file);
   } catch (error) {
-    rmSync(temporary, { force: true });
+    try {
+      rmSync(temporary, { force: true });
+    } catch {
+      // Nothing was written: what stands in the way of the file stands in the way of its removal too.
+    }
     throw new P2pError(
       "output",
       `cannot write ${file}: ${messageOf(error)}`,

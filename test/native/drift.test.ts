@@ -15,7 +15,7 @@ function compile(source: string, flags: readonly string[] = []): { status: numbe
 
 const headers = missing("compiler") ?? missing("cuda headers");
 if (headers) {
-  test.skip(`skipped: ${headers}`, () => {});
+  test.skip(`skipped (optional): ${headers}`, () => {});
 } else {
   test("our declarations of the driver and of CUPTI fit the real headers", () => {
     const checked = compile("test/native/api_drift.cc");
@@ -31,7 +31,7 @@ if (headers) {
 
 const nvcc = missing("nvcc");
 if (nvcc) {
-  test.skip(`skipped: ${nvcc}`, () => {});
+  test.skip(`skipped (optional): ${nvcc}`, () => {});
 } else {
   test("the committed PTX is what kernels.cu gives, and every architecture assembles it", () => {
     const folder = mkdtempSync(join(tmpdir(), "p2plab-ptx-"));

@@ -1,0 +1,35 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { suite } from "uvu";
+import * as assert from "uvu/assert";
+import { P2pError } from "../../kernel/lab/errors.js";
+import { writeFileAtomic } from "../../kernel/lab/files.js";
+
+const files = suite("files");
+const folder = mkdtempSync(join(tmpdir(), "p2plab-files-"));
+
+files("a file is written whole, its folders made, and nothing else is left", () => {
+  const file = join(folder, "a/b/c.txt");
+  writeFileAtomic(file, "one");
+  writeFileAtomic(file, "two");
+  assert.is(readFileSync(file, "utf8"), "two");
+  assert.equal(readdirSync(join(folder, "a/b")), ["c.txt"]);
+});
+
+files("a place that cannot be written is a typed error at once: below a file, in /proc", () => {
+  writeFileSync(join(folder, "plain"), "");
+  for (const file of [join(folder, "plain/x"), "/proc/nowhere/x"]) {
+    try {
+      writeFileAtomic(file, "x");
+      assert.unreachable(file);
+    } catch (error) {
+      assert.instance(error, P2pError, String(error));
+      assert.is((error as P2pError).code, "output");
+    }
+  }
+});
+
+files("the folder of these tests goes", () => rmSync(folder, { recursive: true }));
+
+files.run();
