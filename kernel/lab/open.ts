@@ -34,6 +34,7 @@ export async function open(spec?: string): Promise<OpenMachine> {
 }
 
 async function find(spec: string): Promise<Machine> {
+  if (typeof spec !== "string") return await find(String(spec));
   const [kind, ...rest] = spec.split(":");
   const name = rest.join(":");
   if (spec === "auto") return (await realGpus()) ?? RecordedMachine.open(DEFAULT_RECORDING);

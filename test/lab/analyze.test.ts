@@ -10,6 +10,8 @@ import { ledger, readLedger } from "../../kernel/lab/analyze/ledger.js";
 import { predict } from "../../kernel/lab/analyze/predict.js";
 import { P2pError } from "../../kernel/lab/errors.js";
 import { type Table, tableOf } from "../../kernel/lab/measure/table.js";
+import { breakdown as breakdownFigure } from "../../kernel/lab/plot/breakdown.js";
+import { latency } from "../../kernel/lab/plot/latency.js";
 
 const analyze = suite("analyze");
 const folder = mkdtempSync(join(tmpdir(), "p2plab-ledger-"));
@@ -177,6 +179,36 @@ analyze("a file that is not a ledger is refused and left as it is", () => {
       (error: unknown) => error instanceof P2pError && error.message.includes(file),
     );
     assert.is(readFileSync(file, "utf8"), content);
+  }
+});
+
+analyze("a claim that is decided by nothing is refused, never refuted", () => {
+  newLedger("undecided");
+  for (const bad of [
+    {},
+    { says: "x" },
+    { says: "x", holds: undefined, because: "" },
+    { holds: true, because: "" },
+  ]) {
+    assert.throws(
+      () => claim("a", bad as never, curveOf([["peer", 8, 1]])),
+      (error: unknown) => error instanceof P2pError && error.code === "usage",
+    );
+  }
+  assert.equal(readLedger(), []);
+});
+
+analyze("what is no table, or lacks columns or rows, is refused by name", () => {
+  const wrong = tableOf([{ a: 1 }]);
+  for (const action of [
+    () => crossover(undefined as never),
+    () => crossover(wrong),
+    () => latency(wrong),
+    () => latency(curveOf([])),
+    () => breakdownFigure(wrong),
+    () => claim("a", { says: "x", holds: true, because: "" }, undefined as never),
+  ]) {
+    assert.throws(action, (error: unknown) => error instanceof P2pError && error.code === "usage");
   }
 });
 

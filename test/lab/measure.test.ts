@@ -137,4 +137,24 @@ measure("fitCurve owns up to what it cannot fit", () => {
   assert.ok(fitCurve(noisy).worstResidual > 0.2);
 });
 
+measure("no machine, an unawaited one, no options and empty lists are refused by name", async () => {
+  const machine = scriptedMachine("measured");
+  for (const [action, words] of [
+    [() => sweep({} as never, { from: 0, to: 1, bytes: 8 }), /no machine/],
+    [() => sweep(Promise.resolve(machine) as never, { from: 0, to: 1, bytes: 8 }), /not awaited/],
+    [() => sweep(machine, undefined as never), /no options/],
+    [() => sweep(machine, { from: 0, to: 1, bytes: [] }), /no bytes/],
+    [() => sweep(machine, { from: 0, to: 1, bytes: 8, path: [] }), /no path/],
+    [() => breakdown(machine, { from: 0, to: 1, bytes: [] }), /no bytes/],
+  ] as const) {
+    try {
+      await action();
+      assert.unreachable(String(words));
+    } catch (error) {
+      assert.is((error as P2pError).code, "usage", String(error));
+      assert.match((error as P2pError).message, words);
+    }
+  }
+});
+
 measure.run();

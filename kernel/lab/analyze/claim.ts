@@ -1,4 +1,5 @@
 import { P2pError } from "../errors.js";
+import { expectTable } from "../measure/expect.js";
 import { provenancesOf, type Table } from "../measure/table.js";
 import { type MimeBundle, richDisplay } from "../rich.js";
 import { formatBytes } from "../units.js";
@@ -27,6 +28,15 @@ export interface ConditionClaim {
  * @param evidence table whose provenance the verdict carries; for a range claim also its values.
  */
 export function claim(id: string, claimed: RangeClaim | ConditionClaim, evidence: Table): Claim {
+  expectTable(evidence, [], `claim "${id}"`);
+  const decidable = "column" in claimed || claimed.holds === null || typeof claimed.holds === "boolean";
+  if (typeof claimed.says !== "string" || !decidable) {
+    throw new P2pError(
+      "usage",
+      `claim "${id}" does not say what is claimed, or by what it is decided`,
+      "Give { says, column, between } or { says, holds, because } with holds true, false or null.",
+    );
+  }
   const decided = "column" in claimed ? byRange(id, claimed, evidence) : byCondition(claimed);
   const origin = provenancesOf(evidence)[0] ?? null;
   const entry: ClaimEntry = {

@@ -1,4 +1,5 @@
 import { P2pError } from "../errors.js";
+import { expectTable } from "../measure/expect.js";
 import { provenancesOf, type Table } from "../measure/table.js";
 import { type MimeBundle, richDisplay } from "../rich.js";
 import { formatBytes } from "../units.js";
@@ -22,6 +23,7 @@ export interface CrossoverResult {
  * @throws P2pError `usage` when the table does not hold two paths over common sizes.
  */
 export function crossover(curve: Table): Crossover {
+  expectTable(curve, ["path", "bytes", "total_us", "ci_low_us", "ci_high_us"], "lab.crossover");
   const rows = curve.objects() as {
     path: string;
     bytes: number;

@@ -3,6 +3,7 @@ import type { Machine, Run } from "../machine.js";
 import { reportProgress } from "../progress.js";
 import { median, type SamplingOptions } from "../sampling.js";
 import { type Bytes, formatBytes, nsToUs, parseBytes, sizes } from "../units.js";
+import { expectMachine, expectOptions, expectSome } from "./expect.js";
 import { fitCurve, timeAt } from "./fit.js";
 import { provenanceFields, type Table, tableOf } from "./table.js";
 import { type Path, transfer } from "./transfer.js";
@@ -39,10 +40,14 @@ export const FIT_SIZES: readonly number[] = sizes("8 B", "64 MiB", { factor: 8 }
  * @throws P2pError `not-available` where the machine has no tracer.
  */
 export async function breakdown(machine: Machine, options: BreakdownOptions): Promise<Table> {
+  expectMachine(machine, "lab.breakdown");
+  expectOptions(options, "lab.breakdown");
   const paths = (Array.isArray(options.path) ? options.path : [options.path ?? "peer"]) as readonly Path[];
   const shown = (Array.isArray(options.bytes) ? options.bytes : [options.bytes]).map((size: Bytes) =>
     parseBytes(size),
   );
+  expectSome(paths, "path", "lab.breakdown");
+  expectSome(shown, "bytes", "lab.breakdown");
   const ladder = [...new Set([...FIT_SIZES, ...shown])].sort((a, b) => a - b);
   const rows: Record<string, unknown>[] = [];
   for (const [p, path] of paths.entries()) {

@@ -3,6 +3,7 @@ import { reportProgress } from "../progress.js";
 import { Random } from "../random.js";
 import { median, quantileSorted, type SamplingOptions } from "../sampling.js";
 import { type Bytes, formatBytes, gbps, nsToUs, parseBytes } from "../units.js";
+import { expectMachine, expectOptions, expectSome } from "./expect.js";
 import { provenanceFields, type Table, tableOf } from "./table.js";
 import { type Path, transfer } from "./transfer.js";
 
@@ -25,8 +26,10 @@ export interface SweepOptions {
  * in submit calls), `gbps` (bytes / median), `n`, `converged`, `verified`, and the provenance columns.
  */
 export async function sweep(machine: Machine, options: SweepOptions): Promise<Table> {
-  const paths = listOf(options.path ?? "peer");
-  const sizes = listOf(options.bytes).map(parseBytes);
+  expectMachine(machine, "lab.sweep");
+  expectOptions(options, "lab.sweep");
+  const paths = expectSome(listOf(options.path ?? "peer"), "path", "lab.sweep");
+  const sizes = expectSome(listOf(options.bytes), "bytes", "lab.sweep").map(parseBytes);
   const cells = paths.flatMap((path) => sizes.map((bytes) => ({ path, bytes })));
   const order = new Random(cells.length).shuffle(cells.map((_, index) => index));
   const rows: Record<string, unknown>[] = new Array(cells.length);

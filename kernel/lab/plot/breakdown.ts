@@ -1,3 +1,4 @@
+import { expectTable } from "../measure/expect.js";
 import type { Table } from "../measure/table.js";
 import { formatBytes } from "../units.js";
 import { COLOURS, Figure, originsOf } from "./figure.js";
@@ -26,6 +27,11 @@ const PARTS = [
  * @param parts a table of `lab.breakdown`.
  */
 export function breakdown(parts: Table, options: { title?: string } = {}): Figure {
+  expectTable(
+    parts,
+    ["path", "bytes", "launch_us", "setup_us", "link_us", "receiver_us", "sum_us", "closure_traced_pct"],
+    "plot.breakdown",
+  );
   const rows = parts.objects() as Row[];
   const labels = rows.map(
     (row) =>

@@ -1,4 +1,5 @@
 import type { Prediction } from "../analyze/predict.js";
+import { expectTable } from "../measure/expect.js";
 import type { Table } from "../measure/table.js";
 import { formatBytes } from "../units.js";
 import { bytesAxis, COLOURS, colourOf, Figure, originsOf, type PlotlyTrace } from "./figure.js";
@@ -20,6 +21,11 @@ interface Row {
  * @param options.guess a prediction in microseconds, drawn as a horizontal line.
  */
 export function latency(curve: Table, options: { title?: string; guess?: Prediction } = {}): Figure {
+  expectTable(
+    curve,
+    ["path", "bytes", "total_us", "ci_low_us", "ci_high_us", "p99_us", "gbps"],
+    "plot.latency",
+  );
   const rows = curve.objects() as Row[];
   const paths = [...new Set(rows.map((row) => row.path))];
   const traces: PlotlyTrace[] = [];
