@@ -40,6 +40,13 @@ export class Prediction {
    * @param evidence table that it was read from.
    */
   against(measured: number, evidence: Table): Outcome {
+    if (typeof measured !== "number" || !Number.isFinite(measured)) {
+      throw new P2pError(
+        "usage",
+        `"${this.id}" is held against ${String(measured)}`,
+        `Give a number in ${this.unit}.`,
+      );
+    }
     const entry = this.entry(measured, evidence);
     enter(entry);
     return new Outcome(entry);
