@@ -64,11 +64,10 @@ void DeviceContext::loadKernels() {
     throw cudaFailure(result, "cuModuleLoadDataEx",
                       log[0] ? "The driver's compiler says: " + std::string(log) : "");
   }
-  P2P_CALL(cuModuleGetFunction, &fill_, module_, "p2p_fill");
-  P2P_CALL(cuModuleGetFunction, &check_, module_, "p2p_check");
-  for (cu::Function function : {fill_, check_}) {
+  for (std::size_t i = 0; i < kKernelCount; ++i) {
+    P2P_CALL(cuModuleGetFunction, &kernels_[i], module_, kKernelNames[i]);
     int registers = 0;
-    P2P_CALL(cuFuncGetAttribute, &registers, cu::kFuncAttributeNumRegs, function);
+    P2P_CALL(cuFuncGetAttribute, &registers, cu::kFuncAttributeNumRegs, kernels_[i]);
   }
 }
 

@@ -1,9 +1,11 @@
 // The primary context of a GPU with the addon's kernels loaded, shared by everything that works on that GPU.
 #pragma once
 
+#include <array>
 #include <memory>
 
 #include "cuda_api.h"
+#include "kernel_list.h"
 
 namespace p2p {
 
@@ -20,9 +22,7 @@ class DeviceContext {
 
   int gpu() const { return gpu_; }
   cu::Context handle() const { return handle_; }
-  // kernels.cu: p2p_fill and p2p_check.
-  cu::Function fillKernel() const { return fill_; }
-  cu::Function checkKernel() const { return check_; }
+  cu::Function kernel(Kernel which) const { return kernels_[static_cast<std::size_t>(which)]; }
   int multiprocessors() const { return multiprocessors_; }
 
  private:
@@ -33,8 +33,7 @@ class DeviceContext {
   cu::Device device_;
   cu::Context handle_ = nullptr;
   cu::Module module_ = nullptr;
-  cu::Function fill_ = nullptr;
-  cu::Function check_ = nullptr;
+  std::array<cu::Function, kKernelCount> kernels_{};
   int multiprocessors_ = 1;
 };
 

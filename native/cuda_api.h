@@ -141,10 +141,18 @@ inline constexpr int kJitErrorLogBufferSizeBytes = 6;
   X(cuLaunchKernel, Function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, Stream, \
     void**, void**)
 
+// Functions that drivers of the CUDA 11.0 age may lack: X(CUDA release that brought it, name, parameters...).
+// They stay null where the driver has none; ask for them through P2P_OPTIONAL, which says which driver has
+// it.
+#define P2P_OPTIONAL_ENTRY_POINTS(X) X("11.4", cuDeviceGetUuid_v2, Uuid*, Device)
+
 // The driver's functions, resolved.
 struct EntryPoints {
 #define P2P_DECLARE(name, ...) Result (*name)(__VA_ARGS__) = nullptr;
+#define P2P_DECLARE_OPTIONAL(since, name, ...) Result (*name)(__VA_ARGS__) = nullptr;
   P2P_DRIVER_ENTRY_POINTS(P2P_DECLARE)
+  P2P_OPTIONAL_ENTRY_POINTS(P2P_DECLARE_OPTIONAL)
+#undef P2P_DECLARE_OPTIONAL
 #undef P2P_DECLARE
 };
 

@@ -31,7 +31,11 @@ std::string pciAddress(cu::Device device) {
 
 std::string uuidOf(cu::Device device) {
   cu::Uuid uuid{};
-  P2P_CALL(cuDeviceGetUuid, &uuid, device);
+  // The second version gives a MIG slice its own UUID, the first that of the GPU it was cut from.
+  if (driver().cuDeviceGetUuid_v2)
+    P2P_CALL(cuDeviceGetUuid_v2, &uuid, device);
+  else
+    P2P_CALL(cuDeviceGetUuid, &uuid, device);
   std::string text = "GPU-";
   for (int i = 0; i < 16; ++i) {
     char hex[3];

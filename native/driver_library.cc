@@ -38,6 +38,9 @@ struct Opened {
     missing += (missing.empty() ? "" : ", ") + std::string(#function);
     P2P_DRIVER_ENTRY_POINTS(P2P_RESOLVE)
 #undef P2P_RESOLVE
+#define P2P_RESOLVE_OPTIONAL(since, function, ...) (void)library.resolve(entries.function, #function);
+    P2P_OPTIONAL_ENTRY_POINTS(P2P_RESOLVE_OPTIONAL)
+#undef P2P_RESOLVE_OPTIONAL
     if (!missing.empty()) {
       refuse(name + " lacks " + missing, "The driver is older than CUDA 11.0: install a newer one.");
       return;
@@ -104,6 +107,15 @@ const cu::EntryPoints& driver() {
   const Opened& library = opened();
   if (!library.state.available) throw notAvailable(library.state.reason, library.state.hint);
   return library.entries;
+}
+
+const char* sinceCuda(const char* function) {
+  const std::string_view wanted = function;
+#define P2P_SINCE(since, name, ...) \
+  if (wanted == #name) return since;
+  P2P_OPTIONAL_ENTRY_POINTS(P2P_SINCE)
+#undef P2P_SINCE
+  return "?";
 }
 
 cu::Device deviceOf(int gpu) {

@@ -32,7 +32,25 @@ cu::Device deviceOf(int gpu);
 // Version line of /proc/driver/nvidia/version; empty where it cannot be read.
 std::string kernelModuleVersion();
 
+// CUDA release that brought an optional entry point, such as "12.8".
+const char* sinceCuda(const char* function);
+
+// The entry point, or a kNotAvailable failure that says which CUDA release brought it.
+template <typename Function>
+Function present(Function function, const char* name) {
+  if (!function)
+    throw notAvailable(
+        std::string("this driver has no ") + name + " (it came with CUDA " + sinceCuda(name) + ")",
+        "Install a newer NVIDIA driver, or leave this operation out.");
+  return function;
+}
+
 }  // namespace p2p
 
 // Calls an entry point of the driver and throws on any result but success.
 #define P2P_CALL(function, ...) ::p2p::check(::p2p::driver().function(__VA_ARGS__), #function)
+
+// Calls an entry point that an older driver may lack: throws a kNotAvailable failure that names the CUDA
+// release then.
+#define P2P_CALL_OPTIONAL(function, ...) \
+  ::p2p::check(::p2p::present(::p2p::driver().function, #function)(__VA_ARGS__), #function)

@@ -70,8 +70,8 @@ void Verifier::launch(int gpu, bool fillKernel, std::uint64_t bytes, void** argu
   const auto most = static_cast<std::uint64_t>(context.multiprocessors()) * 8;
   const auto blocks = static_cast<unsigned>(std::clamp<std::uint64_t>(wanted, 1, most));
   const CurrentContext current(context);
-  P2P_CALL(cuLaunchKernel, fillKernel ? context.fillKernel() : context.checkKernel(), blocks, 1, 1, kThreads,
-           1, 1, 0, resources_.serviceStream(gpu).handle(), arguments, nullptr);
+  P2P_CALL(cuLaunchKernel, context.kernel(fillKernel ? Kernel::kFill : Kernel::kCheck), blocks, 1, 1,
+           kThreads, 1, 1, 0, resources_.serviceStream(gpu).handle(), arguments, nullptr);
 }
 
 void Verifier::wait(int gpu, const char* what) const {

@@ -37,6 +37,8 @@ struct SameCall<R1 (*)(A1...), R2 (*)(A2...)> {
 #define SAME_DRIVER_CALL(name, ...) \
   static_assert(SameCall<decltype(cu::EntryPoints::name), decltype(&::name)>::value, #name);
 P2P_DRIVER_ENTRY_POINTS(SAME_DRIVER_CALL)
+#define SAME_OPTIONAL_CALL(since, name, ...) SAME_DRIVER_CALL(name)
+P2P_OPTIONAL_ENTRY_POINTS(SAME_OPTIONAL_CALL)
 
 #define SAME_CUPTI_CALL(name, ...) \
   static_assert(SameCall<decltype(cupti::EntryPoints::name), decltype(&::name)>::value, #name);
