@@ -4,6 +4,7 @@ export { type ConditionClaim, claim, type RangeClaim } from "./analyze/claim.js"
 export { crossover } from "./analyze/crossover.js";
 export { ledger } from "./analyze/ledger.js";
 export { predict } from "./analyze/predict.js";
+export { type ChromeEvent, type ChromeTrace, chromeTrace, writeTrace } from "./chrome-trace.js";
 export { CudaError, P2pError } from "./errors.js";
 export type { Machine, Provenance, Run, RunOptions } from "./machine.js";
 export { type BreakdownOptions, breakdown } from "./measure/breakdown.js";
