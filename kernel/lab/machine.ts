@@ -52,7 +52,18 @@ export interface MachineInfo {
   readonly facts: Readonly<Record<string, string | number | null>>;
 }
 
+/**
+ * `latency`: one iteration at a time, timed by the host. `throughput`: a batch of iterations back to back behind a gate
+ * kernel, timed by events on the device, so that what the host takes to submit does not count. Probes and set-up work have
+ * a way of their own.
+ */
+export type RunMode = "latency" | "throughput" | "probe" | "setup";
+
 export interface RunOptions {
+  /** Default `latency`; a program of probes or set-up work runs in its own mode whatever is said here. */
+  mode?: "latency" | "throughput";
+  /** Throughput: iterations behind one gate; default chosen so that a batch is long against the clock's floor. */
+  batch?: number;
   sampling?: SamplingOptions;
   /**
    * A second pass under the tracer (CUPTI on real GPUs). `copies` records only the engines' copies, which costs the least
@@ -64,11 +75,18 @@ export interface RunOptions {
   signal?: AbortSignal;
 }
 
-/** Samples of the timing pass, no tracer loaded; one element an iteration, nanoseconds. */
+/** Samples of the timing pass, no tracer loaded; nanoseconds. One element is an iteration, or what the mode says. */
 export interface Samples {
-  /** Host: first submit call entered → last sync returned (clock 3, host-observed completion). */
+  /**
+   * `latency`, host: first submit call entered → last sync returned (clock 3, host-observed completion).
+   * `throughput`, device: first start event → last end event of a batch, divided by its iterations.
+   * `probe`: mean of one repetition, an access or one way. `setup`, host: the named call.
+   */
   readonly totalNs: Float64Array;
-  /** Host: first submit call entered → last submit call returned (clock 1, API return). */
+  /**
+   * Host: first submit call entered → last submit call returned (clock 1, API return); in `throughput` the same for a batch,
+   * divided by its iterations. Empty in the other modes.
+   */
   readonly apiNs: Float64Array;
   readonly convergence: Convergence;
 }
@@ -88,6 +106,31 @@ export interface Trace {
   readonly timeline: Timeline;
 }
 
+/** What the throughput mode says beside the samples. */
+export interface Throughput {
+  /** Iterations behind one gate. */
+  readonly batch: number;
+  /** Per stream: its own first start → last end in a batch, divided by its iterations; nanoseconds. */
+  readonly streams: readonly {
+    readonly name: string;
+    readonly gpu: number;
+    readonly totalNs: Float64Array;
+  }[];
+  /** How often the gate gave up before the batch was submitted; each time the batch was halved and measured anew. */
+  readonly gateTimeouts: number;
+  /** What two events with nothing between them measure: the floor of this clock. */
+  readonly floorNs: number;
+}
+
+/** What making a graph cost; one element a repetition, nanoseconds of the host. */
+export interface GraphCosts {
+  readonly nodes: number;
+  readonly captureNs: Float64Array;
+  readonly instantiateNs: Float64Array;
+  /** Bringing an instantiated graph up to date with a freshly captured one. */
+  readonly updateNs: Float64Array;
+}
+
 /** What the owner of a destination found after a copy. */
 export interface Verification {
   /** `ok`: all bytes right, seen by the owner GPU (or host) and by a host read-back. `model`: nothing moved, simulated. */
@@ -102,12 +145,19 @@ export interface Verification {
 /** The result of a program on a machine. */
 export interface Run {
   readonly program: Program;
+  readonly mode: RunMode;
   readonly provenance: Provenance;
   readonly samples: Samples;
   readonly trace: Trace | null;
   /** Why there is no trace though one was asked for. */
   readonly traceReason: string | null;
   readonly verification: Verification;
+  /** In `throughput` mode only. */
+  readonly throughput?: Throughput;
+  /** Of a program that is submitted as a graph. */
+  readonly graph?: GraphCosts;
+  /** How often each outcome was seen, for probes that count. */
+  readonly counts?: Readonly<Record<string, number>>;
   /** What a reader must know beside the numbers: tainted clocks, time-outs, a profiler. */
   readonly warnings: readonly string[];
 }

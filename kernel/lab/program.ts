@@ -1,51 +1,43 @@
-import { createHash } from "node:crypto";
 import { P2pError } from "./errors.js";
+import {
+  type Allocator,
+  type BufferSpec,
+  type CopyApi,
+  type CopyEngine,
+  type NamedKernel,
+  type Operation,
+  type Place,
+  type ProbeOperation,
+  type ProgramData,
+  type ProgramKind,
+  type PutProtocol,
+  type SetupOperation,
+  type SyncMethod,
+  windowBytes,
+} from "./operations.js";
+import { validate } from "./program-checks.js";
+import { hashOf } from "./program-hash.js";
+import { textOf } from "./program-text.js";
 import { type Bytes, formatBytes, parseBytes } from "./units.js";
 
-/** Where a buffer lives: on a GPU (CUDA ordinal), or on the host, page-locked or not. */
-export type Place = { readonly gpu: number } | { readonly host: "pinned" | "pageable" };
+export type {
+  Allocator,
+  BufferSpec,
+  CopyApi,
+  CopyEngine,
+  Operation,
+  Place,
+  ProgramData,
+  ProgramKind,
+  StreamSpec,
+  SyncMethod,
+} from "./operations.js";
 
-export interface BufferSpec {
-  readonly name: string;
-  readonly place: Place;
-  readonly bytes: number;
-}
-
-export interface StreamSpec {
-  readonly name: string;
-  readonly gpu: number;
-}
-
-/** How the host waits: busy query, busy query with sched_yield between, or a blocking driver call. */
-export type SyncMethod = "spin" | "yield" | "block";
-
-/** `default`: cuMemcpyAsync, the driver finds the direction by address (UVA). `peer`: cuMemcpyPeerAsync between contexts. */
-export type CopyApi = "default" | "peer";
-
-export type Operation =
-  | {
-      readonly op: "copy";
-      readonly stream: string;
-      readonly src: string;
-      readonly dst: string;
-      readonly bytes: number;
-      readonly srcOffset: number;
-      readonly dstOffset: number;
-      readonly api: CopyApi;
-    }
-  | { readonly op: "record"; readonly stream: string; readonly event: string }
-  | { readonly op: "wait"; readonly stream: string; readonly event: string }
-  | { readonly op: "sync"; readonly stream: string; readonly method: SyncMethod };
-
-/** A program as plain JSON: what is recorded, hashed, sent and compared. */
-export interface ProgramData {
-  readonly version: 1;
-  /** Whether GPUs whose memory a copy joins map each other (`true`), or the driver must stage through the host (`false`). */
-  readonly peerAccess: boolean;
-  readonly buffers: readonly BufferSpec[];
-  readonly streams: readonly StreamSpec[];
-  readonly operations: readonly Operation[];
-}
+/** A probe without what the program fills in by itself. */
+type Probe<K extends ProbeOperation["kind"]> = Omit<
+  Extract<ProbeOperation, { kind: K }>,
+  "op" | "kind" | "stream"
+>;
 
 /**
  * An experiment: buffers in places, streams, and the operations that one iteration submits in order.
@@ -58,14 +50,20 @@ export class Program {
     this.data = data;
   }
 
-  /** Adds a buffer on a GPU (`{ gpu: 0, bytes: "1 MiB" }`) or the host (`{ host: "pinned", bytes: 8 }`). */
+  /**
+   * Adds a buffer on a GPU (`{ gpu: 0, bytes: "1 MiB" }`, from another allocator with `allocator: "vmm"`) or on the host
+   * (`{ host: "pinned", bytes: 8 }`).
+   */
   buffer(
     name: string,
-    spec: { gpu: number; bytes: Bytes } | { host: "pinned" | "pageable"; bytes: Bytes },
+    spec:
+      | { gpu: number; bytes: Bytes; allocator?: Allocator }
+      | { host: "pinned" | "pageable"; bytes: Bytes },
   ): Program {
     this.#mustBeNew("buffer", name, this.data.buffers);
-    const place: Place = "gpu" in spec ? { gpu: ordinal(spec.gpu) } : { host: spec.host };
-    return this.#with({ buffers: [...this.data.buffers, { name, place, bytes: parseBytes(spec.bytes) }] });
+    return this.#with({
+      buffers: [...this.data.buffers, { name, place: placeOf(spec), bytes: parseBytes(spec.bytes) }],
+    });
   }
 
   /** Adds a non-blocking stream on a GPU. */
@@ -74,38 +72,35 @@ export class Program {
     return this.#with({ streams: [...this.data.streams, { name, gpu: ordinal(spec.gpu) }] });
   }
 
-  /** Copies between two buffers on a stream; all of the smaller buffer unless `bytes` says less. */
+  /**
+   * Copies between two buffers on a stream; all of the smaller buffer unless `bytes` says less. The copy engine moves them,
+   * or with `engine` a kernel on the stream's GPU, which must own the source of a write and the destination of a read.
+   */
   copy(
     stream: string,
     src: string,
     dst: string,
-    options: { bytes?: Bytes; srcOffset?: number; dstOffset?: number; api?: CopyApi } = {},
+    options: {
+      bytes?: Bytes;
+      srcOffset?: number;
+      dstOffset?: number;
+      api?: CopyApi;
+      engine?: CopyEngine;
+    } = {},
   ): Program {
-    this.#find("stream", stream, this.data.streams);
+    const { gpu } = this.#find("stream", stream, this.data.streams);
     const from = this.#find("buffer", src, this.data.buffers);
     const to = this.#find("buffer", dst, this.data.buffers);
-    const srcOffset = options.srcOffset ?? 0;
-    const dstOffset = options.dstOffset ?? 0;
+    const { srcOffset = 0, dstOffset = 0, api = "default", engine = "copy-engine" } = options;
     const bytes =
       options.bytes === undefined
         ? Math.min(from.bytes - srcOffset, to.bytes - dstOffset)
         : parseBytes(options.bytes);
-    for (const [buffer, offset] of [
-      [from, srcOffset],
-      [to, dstOffset],
-    ] as const) {
-      if (!Number.isSafeInteger(offset) || offset < 0 || bytes <= 0 || offset + bytes > buffer.bytes) {
-        throw new P2pError(
-          "program",
-          `a copy of ${bytes} bytes at offset ${offset} does not fit in buffer "${buffer.name}" of ${formatBytes(buffer.bytes)}`,
-          "Make the buffer larger, or the copy smaller.",
-        );
-      }
-    }
+    requireInside(from, srcOffset, bytes);
+    requireInside(to, dstOffset, bytes);
     if (src === dst) {
       throw new P2pError("program", `a copy of buffer "${src}" onto itself`, "Copy between two buffers.");
     }
-    const api = options.api ?? "default";
     if (api === "peer" && !("gpu" in from.place && "gpu" in to.place)) {
       throw new P2pError(
         "program",
@@ -113,7 +108,33 @@ export class Program {
         'Use api "default" for copies from or to the host.',
       );
     }
-    return this.#then({ op: "copy", stream, src, dst, bytes, srcOffset, dstOffset, api });
+    const copy = { op: "copy", stream, src, dst, bytes, srcOffset, dstOffset, api } as const;
+    if (engine === "copy-engine") return this.#then(copy);
+    const own = engine === "kernel-write" ? from : to;
+    if (!("gpu" in own.place) || own.place.gpu !== gpu) {
+      throw new P2pError(
+        "program",
+        `${engine} on stream "${stream}" runs on GPU ${gpu}, but the ${engine === "kernel-write" ? "source" : "destination"} "${own.name}" is not there`,
+        "A kernel-write runs where the source is, a kernel-read where the destination is: choose the stream so.",
+      );
+    }
+    for (const { name, place } of [from, to]) {
+      if ("host" in place && place.host === "pageable") {
+        throw new P2pError(
+          "program",
+          `a kernel cannot reach the pageable host buffer "${name}"`,
+          'Use { host: "pinned" }.',
+        );
+      }
+    }
+    if (api !== "default") {
+      throw new P2pError(
+        "program",
+        `copy api "${api}" is the copy engine's, but engine is "${engine}"`,
+        "Leave one out.",
+      );
+    }
+    return this.#then({ ...copy, engine });
   }
 
   /** Records an event on a stream. */
@@ -135,10 +156,187 @@ export class Program {
     return this.#then({ op: "wait", stream, event });
   }
 
+  /** Writes the iteration's number into a word of a buffer when the stream gets there (cuStreamWriteValue32). */
+  signal(stream: string, buffer: string, offset = 0): Program {
+    this.#find("stream", stream, this.data.streams);
+    requireInside(this.bufferOf(buffer), requireAligned("offset", offset, 4), 4);
+    return this.#then({ op: "signal", stream, buffer, offset });
+  }
+
+  /** Makes a stream wait until that word has reached the iteration's number (cuStreamWaitValue32). */
+  await(stream: string, buffer: string, offset = 0): Program {
+    this.#find("stream", stream, this.data.streams);
+    requireInside(this.bufferOf(buffer), requireAligned("offset", offset, 4), 4);
+    return this.#then({ op: "await", stream, buffer, offset });
+  }
+
+  /** Keeps a stream busy for a time with a kernel of one block. */
+  compute(stream: string, ns: number): Program {
+    this.#find("stream", stream, this.data.streams);
+    return this.#then({ op: "compute", stream, ns: requireWhole("ns", ns, 1, 1e9) });
+  }
+
+  /** Launches a named kernel; `empty` costs a launch and nothing else. */
+  launch(stream: string, kernel: NamedKernel = "empty"): Program {
+    this.#find("stream", stream, this.data.streams);
+    return this.#then({ op: "launch", stream, kernel });
+  }
+
+  /** Stores a payload into a window so that {@link receive} sees when it is there; all of `src` unless `bytes` says less. */
+  put(
+    stream: string,
+    src: string,
+    window: string,
+    options: { protocol?: PutProtocol; bytes?: Bytes; flag?: string } = {},
+  ): Program {
+    const { protocol = "flag" } = options;
+    const from = this.#find("buffer", src, this.data.buffers);
+    const bytes = options.bytes === undefined ? from.bytes : parseBytes(options.bytes);
+    requireInside(from, 0, bytes);
+    const flag = this.#putParts(stream, window, protocol, bytes, options.flag);
+    return this.#then({ op: "put", stream, src, dst: window, bytes, protocol, ...flag });
+  }
+
+  /** Waits on the GPU for a put into `window`. `ll` and `ll128` unpack it into `dst`; with `flag` it is in place. */
+  receive(
+    stream: string,
+    window: string,
+    options: { protocol?: PutProtocol; bytes?: Bytes; dst?: string; flag?: string } = {},
+  ): Program {
+    const { protocol = "flag", dst } = options;
+    const out = dst === undefined ? this.bufferOf(window) : this.bufferOf(dst);
+    const bytes = options.bytes === undefined ? out.bytes : parseBytes(options.bytes);
+    requireInside(out, 0, bytes);
+    if ((protocol === "flag") !== (dst === undefined)) {
+      throw new P2pError(
+        "program",
+        dst === undefined
+          ? `${protocol} needs a buffer to unpack into`
+          : "with a flag the payload is in place",
+        dst === undefined ? 'Give { dst: "…" }.' : "Leave dst out.",
+      );
+    }
+    const flag = this.#putParts(stream, window, protocol, bytes, options.flag);
+    return this.#then({
+      op: "receive",
+      stream,
+      window,
+      bytes,
+      protocol,
+      ...flag,
+      ...(dst === undefined ? {} : { dst }),
+    });
+  }
+
   /** Makes the host wait until all that was submitted to a stream is complete. */
   sync(stream: string, method: SyncMethod = "spin"): Program {
     this.#find("stream", stream, this.data.streams);
     return this.#then({ op: "sync", stream, method });
+  }
+
+  /** Times dependent loads through a buffer from the stream's GPU: the load latency. Nothing else may be in the program. */
+  probeLoad(stream: string, buffer: string, options: Partial<Omit<Probe<"load">, "buffer">> = {}): Program {
+    this.#find("stream", stream, this.data.streams);
+    const whole = this.bufferOf(buffer).bytes;
+    const {
+      footprintBytes = whole,
+      strideBytes = 128,
+      order = "random",
+      accesses = 10_000,
+      cold = false,
+    } = options;
+    requireWhole("strideBytes", strideBytes, 8, 2 ** 31);
+    requireAligned("strideBytes", strideBytes, 8);
+    requireInside(
+      this.bufferOf(buffer),
+      0,
+      requireWhole("footprintBytes", footprintBytes, 2 * strideBytes, whole),
+    );
+    requireWhole("accesses", accesses, 1, 1e8);
+    return this.#then({
+      op: "probe",
+      kind: "load",
+      stream,
+      buffer,
+      footprintBytes,
+      strideBytes,
+      order,
+      accesses,
+      cold,
+    });
+  }
+
+  /** Times flags that two resident kernels send each other; `flag` is polled by `stream`'s GPU, `otherFlag` by `other`'s. */
+  probePingPong(
+    stream: string,
+    other: string,
+    flags: { flag: string; otherFlag: string },
+    options: { rounds?: number; store?: Probe<"ping-pong">["store"] } = {},
+  ): Program {
+    this.#twoStreams(stream, other);
+    for (const name of [flags.flag, flags.otherFlag]) requireInside(this.bufferOf(name), 0, 8);
+    const { rounds = 1000, store = "release" } = options;
+    requireWhole("rounds", rounds, 1, 1e7);
+    return this.#then({ op: "probe", kind: "ping-pong", stream, other, ...flags, rounds, store });
+  }
+
+  /** Times dependent atomics on a word of a buffer. */
+  probeAtomic(
+    stream: string,
+    buffer: string,
+    options: Partial<Omit<Probe<"atomic">, "buffer">> = {},
+  ): Program {
+    this.#find("stream", stream, this.data.streams);
+    requireInside(this.bufferOf(buffer), 0, 8);
+    const { operation = "add", scope = "system", accesses = 1000 } = options;
+    requireWhole("accesses", accesses, 1, 1e8);
+    return this.#then({ op: "probe", kind: "atomic", stream, buffer, operation, scope, accesses });
+  }
+
+  /** Times fences, each after `stores` stores into a buffer. */
+  probeFence(stream: string, buffer: string, options: Partial<Omit<Probe<"fence">, "buffer">> = {}): Program {
+    this.#find("stream", stream, this.data.streams);
+    const { scope = "system", stores = 0, accesses = 1000 } = options;
+    requireWhole("stores", stores, 0, 1024);
+    requireInside(this.bufferOf(buffer), 0, Math.max(8, stores * 8));
+    requireWhole("accesses", accesses, 1, 1e8);
+    return this.#then({ op: "probe", kind: "fence", stream, buffer, scope, stores, accesses });
+  }
+
+  /** Counts how often data sent before a flag is seen after it: the message-passing litmus test. */
+  probeMessagePassing(
+    stream: string,
+    other: string,
+    buffers: { data: string; flag: string },
+    options: { fence?: Probe<"message-passing">["fence"]; rounds?: number } = {},
+  ): Program {
+    this.#twoStreams(stream, other);
+    for (const name of [buffers.data, buffers.flag]) requireInside(this.bufferOf(name), 0, 8);
+    const { fence = "system", rounds = 100_000 } = options;
+    requireWhole("rounds", rounds, 1, 1e8);
+    return this.#then({ op: "probe", kind: "message-passing", stream, other, ...buffers, fence, rounds });
+  }
+
+  /** Times one kind of set-up work. Nothing else may be in the program. */
+  setup(
+    kind: SetupOperation["kind"],
+    options: { gpu?: number; peer?: number; bytes?: Bytes; nodes?: number } = {},
+  ): Program {
+    const { gpu = 0, peer, bytes, nodes } = options;
+    return this.#then({
+      op: "setup",
+      kind,
+      gpu: ordinal(gpu),
+      ...(peer === undefined ? {} : { peer: ordinal(peer) }),
+      ...(bytes === undefined ? {} : { bytes: requireWhole("bytes", parseBytes(bytes), 1, 2 ** 46) }),
+      ...(nodes === undefined ? {} : { nodes: requireWhole("nodes", nodes, 1, 100_000) }),
+    });
+  }
+
+  /** `graph`: an iteration's operations become one CUDA graph that each iteration launches. */
+  submitBy(way: "stream" | "graph"): Program {
+    const { submit: _, ...rest } = this.data;
+    return new Program(way === "graph" ? { ...rest, submit: "graph" } : rest);
   }
 
   /** `false` runs the program with peer access off, so that the driver stages copies between GPUs through the host. */
@@ -146,22 +344,44 @@ export class Program {
     return this.#with({ peerAccess: on });
   }
 
+  /** What kind of program it is; a probe or a set-up operation stands alone. */
+  get kind(): ProgramKind {
+    if (this.data.operations.some((o) => o.op === "probe")) return "probe";
+    return this.data.operations.some((o) => o.op === "setup") ? "setup" : "transfer";
+  }
+
   /** GPUs the program touches, ascending. */
   get gpus(): number[] {
     const used = new Set(this.data.streams.map((stream) => stream.gpu));
     for (const buffer of this.data.buffers) if ("gpu" in buffer.place) used.add(buffer.place.gpu);
+    for (const o of this.data.operations) {
+      if (o.op !== "setup") continue;
+      used.add(o.gpu);
+      if (o.peer !== undefined) used.add(o.peer);
+    }
     return [...used].sort((a, b) => a - b);
   }
 
-  /** Ordered pairs of GPUs between which a copy moves data. */
+  /** Ordered pairs of GPUs between which an operation moves data. */
   get pairs(): { from: number; to: number }[] {
     const pairs = new Map<string, { from: number; to: number }>();
-    for (const operation of this.data.operations) {
-      if (operation.op !== "copy") continue;
-      const from = this.bufferOf(operation.src).place;
-      const to = this.bufferOf(operation.dst).place;
-      if ("gpu" in from && "gpu" in to && from.gpu !== to.gpu) {
-        pairs.set(`${from.gpu}>${to.gpu}`, { from: from.gpu, to: to.gpu });
+    const add = (from: number | undefined, to: number | undefined) => {
+      if (from === undefined || to === undefined || from === to) return;
+      pairs.set(`${from}>${to}`, { from, to });
+    };
+    const owner = (name: string): number | undefined => {
+      const { place } = this.bufferOf(name);
+      return "gpu" in place ? place.gpu : undefined;
+    };
+    const runner = (name: string): number => this.#find("stream", name, this.data.streams).gpu;
+    for (const o of this.data.operations) {
+      if (o.op === "copy" || o.op === "put") add(owner(o.src), owner(o.dst));
+      else if (o.op === "signal") add(runner(o.stream), owner(o.buffer));
+      else if (o.op === "await") add(owner(o.buffer), runner(o.stream));
+      else if (o.op === "probe") {
+        for (const end of "other" in o ? [o.stream, o.other] : [o.stream]) {
+          for (const name of probeBuffers(o)) add(runner(end), owner(name));
+        }
       }
     }
     return [...pairs.values()];
@@ -176,8 +396,7 @@ export class Program {
    * called. Programs that declare or submit in another order are others.
    */
   get hash(): string {
-    const text = JSON.stringify(canonical(unnamed(this.data)));
-    return createHash("sha256").update(text).digest("hex").slice(0, 16);
+    return hashOf(this.data);
   }
 
   toJSON(): ProgramData {
@@ -186,41 +405,12 @@ export class Program {
 
   /** One line a statement, in the order of one iteration. */
   toString(): string {
-    const lines = this.data.buffers.map(
-      (buffer) =>
-        `buffer ${buffer.name}: ${formatBytes(buffer.bytes)} on ${"gpu" in buffer.place ? `GPU ${buffer.place.gpu}` : `host (${buffer.place.host})`}`,
-    );
-    lines.push(...this.data.streams.map((stream) => `stream ${stream.name}: GPU ${stream.gpu}`));
-    if (!this.data.peerAccess) lines.push("peer access: off");
-    for (const o of this.data.operations) {
-      if (o.op === "copy")
-        lines.push(`${o.stream}: copy ${o.src} → ${o.dst}, ${formatBytes(o.bytes)} (${o.api})`);
-      else if (o.op === "sync") lines.push(`host: sync ${o.stream} by ${o.method}`);
-      else lines.push(`${o.stream}: ${o.op} ${o.event}`);
-    }
-    return lines.join("\n");
+    return textOf(this.data);
   }
 
   /** Checks that it is complete enough to be run. */
   validate(): this {
-    const operations = this.data.operations;
-    if (!operations.some((operation) => operation.op === "copy")) {
-      throw new P2pError("program", "the program copies nothing", "Add at least one copy().");
-    }
-    const last = new Map<string, string>();
-    for (const operation of operations) last.set(operation.stream, operation.op);
-    for (const [stream, op] of last) {
-      if (op !== "sync" && ![...operations].some((o) => o.op === "wait" && o.stream !== stream)) {
-        throw new P2pError(
-          "program",
-          `nothing waits for stream "${stream}" at the end of an iteration`,
-          `End with .sync("${stream}"), or let another stream wait for its event.`,
-        );
-      }
-    }
-    if (operations.at(-1)?.op !== "sync") {
-      throw new P2pError("program", "the program does not end with a sync", 'End with .sync("…", "spin").');
-    }
+    validate(this.data, this.kind);
     return this;
   }
 
@@ -230,6 +420,39 @@ export class Program {
 
   #with(change: Partial<ProgramData>): Program {
     return new Program({ ...this.data, ...change });
+  }
+
+  #twoStreams(stream: string, other: string): void {
+    for (const name of [stream, other]) this.#find("stream", name, this.data.streams);
+    if (stream === other) {
+      throw new P2pError(
+        "program",
+        `both kernels on stream "${stream}"`,
+        "Use two streams: one would wait for the other.",
+      );
+    }
+  }
+
+  #putParts(
+    stream: string,
+    window: string,
+    protocol: PutProtocol,
+    bytes: number,
+    flag: string | undefined,
+  ): { flag?: string } {
+    this.#find("stream", stream, this.data.streams);
+    requireAligned("bytes", bytes, 8);
+    requireInside(this.bufferOf(window), 0, windowBytes(protocol, bytes));
+    if ((protocol === "flag") !== (flag !== undefined)) {
+      throw new P2pError(
+        "program",
+        flag === undefined ? 'protocol "flag" needs a flag' : `${protocol} carries its flags in the window`,
+        flag === undefined ? 'Give { flag: "…" }, a buffer of 8 bytes.' : "Leave flag out.",
+      );
+    }
+    if (flag === undefined) return {};
+    requireInside(this.bufferOf(flag), 0, 8);
+    return { flag };
   }
 
   #mustBeNew(kind: string, name: string, list: readonly { name: string }[]): void {
@@ -263,44 +486,41 @@ function ordinal(gpu: number): number {
   return gpu;
 }
 
-/** The same program with buffers, streams and events called by their number. */
-function unnamed(data: ProgramData): ProgramData {
-  const numbers = (prefix: string, names: readonly string[]) => {
-    const list = [...new Set(names)];
-    return (name: string) => `${prefix}${list.indexOf(name)}`;
-  };
-  const buffer = numbers(
-    "b",
-    data.buffers.map((item) => item.name),
-  );
-  const stream = numbers(
-    "s",
-    data.streams.map((item) => item.name),
-  );
-  const event = numbers(
-    "e",
-    data.operations.flatMap((o) => (o.op === "record" ? [o.event] : [])),
-  );
-  return {
-    ...data,
-    buffers: data.buffers.map((item) => ({ ...item, name: buffer(item.name) })),
-    streams: data.streams.map((item) => ({ ...item, name: stream(item.name) })),
-    operations: data.operations.map((o): Operation => {
-      const on = { ...o, stream: stream(o.stream) };
-      if (on.op === "copy") return { ...on, src: buffer(on.src), dst: buffer(on.dst) };
-      if (on.op === "sync") return on;
-      return { ...on, event: event(on.event) };
-    }),
-  };
+function placeOf(spec: { gpu: number; allocator?: Allocator } | { host: "pinned" | "pageable" }): Place {
+  if (!("gpu" in spec)) return { host: spec.host };
+  const { gpu, allocator = "malloc" } = spec;
+  return allocator === "malloc" ? { gpu: ordinal(gpu) } : { gpu: ordinal(gpu), allocator };
 }
 
-/** The same value with object keys in order, so that its JSON is the same text however it was built. */
-function canonical(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(canonical);
-  if (value === null || typeof value !== "object") return value;
-  return Object.fromEntries(
-    Object.entries(value)
-      .sort(([a], [b]) => (a < b ? -1 : 1))
-      .map(([key, item]) => [key, canonical(item)]),
+/** Buffers that a probe reads or writes. */
+export function probeBuffers(probe: ProbeOperation): string[] {
+  if (probe.kind === "ping-pong") return [probe.flag, probe.otherFlag];
+  return probe.kind === "message-passing" ? [probe.data, probe.flag] : [probe.buffer];
+}
+
+function requireInside(buffer: BufferSpec, offset: number, bytes: number): void {
+  if (Number.isSafeInteger(offset) && offset >= 0 && bytes > 0 && offset + bytes <= buffer.bytes) return;
+  throw new P2pError(
+    "program",
+    `${bytes} bytes at offset ${offset} do not fit in buffer "${buffer.name}" of ${formatBytes(buffer.bytes)}`,
+    "Make the buffer larger, or what it is to hold smaller.",
+  );
+}
+
+function requireWhole(name: string, value: number, least: number, most: number): number {
+  if (Number.isSafeInteger(value) && value >= least && value <= most) return value;
+  throw new P2pError(
+    "program",
+    `${name} is ${value}, not a whole number from ${least} to ${most}`,
+    "Change it to lie in that range.",
+  );
+}
+
+function requireAligned(name: string, value: number, unit: number): number {
+  if (Number.isSafeInteger(value) && value >= 0 && value % unit === 0) return value;
+  throw new P2pError(
+    "program",
+    `${name} is ${value}, not a multiple of ${unit}`,
+    `Round it to a multiple of ${unit}.`,
   );
 }

@@ -113,6 +113,7 @@ function runOf(program: Program, options: RunOptions, provenance: Provenance, sc
   };
   return {
     program,
+    mode: "latency",
     provenance,
     samples: { totalNs, apiNs: series(script.apiNs), convergence },
     trace: options.trace ? trace : null,

@@ -1,4 +1,5 @@
 import { dataflow } from "../dataflow.js";
+import { P2pError } from "../errors.js";
 import { type NativeProgram, Opcode } from "../native.js";
 import type { Program } from "../program.js";
 
@@ -16,12 +17,19 @@ export function nativeProgramOf(
   program: Program,
   canAccess: (from: number, to: number) => boolean,
 ): NativeProgram {
-  const { buffers, streams, operations, peerAccess } = program.data;
+  const { buffers, streams, operations, peerAccess, submit } = program.data;
   const bufferIndex = indexOf(buffers.map((buffer) => buffer.name));
   const streamIndex = indexOf(streams.map((stream) => stream.name));
   const events = indexOf([...new Set(operations.flatMap((o) => (o.op === "record" ? [o.event] : [])))]);
   const flow = dataflow(program);
   const rows = operations.map((o) => {
+    if ((o.op !== "copy" && o.op !== "sync" && o.op !== "record" && o.op !== "wait") || submit) {
+      throw new P2pError(
+        "not-available",
+        `the executor does not run ${submit ? "graphs" : o.op}`,
+        "Leave it out.",
+      );
+    }
     const stream = streamIndex(o.stream);
     if (o.op === "copy") {
       const { bytes, srcOffset, dstOffset } = o;
@@ -33,10 +41,11 @@ export function nativeProgramOf(
         bytes,
         srcOffset,
         dstOffset,
-        APIS[o.api],
+        APIS[o.api as keyof typeof APIS],
       ];
     }
-    if (o.op === "sync") return [Opcode.sync, stream, 0, 0, 0, 0, 0, METHODS[o.method]];
+    if (o.op === "sync")
+      return [Opcode.sync, stream, 0, 0, 0, 0, 0, METHODS[o.method as keyof typeof METHODS]];
     return [Opcode[o.op], stream, events(o.event), 0, 0, 0, 0, 0];
   });
   return {

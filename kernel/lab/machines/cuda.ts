@@ -126,6 +126,7 @@ export class CudaMachine implements Machine {
     if (traced && "trace" in traced) warnings.push(...traced.warnings);
     return {
       program,
+      mode: "latency",
       provenance: { ...this.provenance, date: new Date().toISOString() },
       samples,
       trace: traced && "trace" in traced ? traced.trace : null,

@@ -29,7 +29,9 @@ export class RecordedMachine implements Machine {
   constructor(recording: Recording, source: string) {
     this.provenance = { ...recording.provenance, kind: "recorded", source };
     this.info = recording.info;
-    this.#runs = new Map(recording.runs.map((run) => [runKey(run.program.hash, run.traceKind), run]));
+    this.#runs = new Map(
+      recording.runs.map((run) => [runKey(run.program.hash, run.traceKind, run.mode), run]),
+    );
   }
 
   /**
@@ -66,31 +68,37 @@ export class RecordedMachine implements Machine {
   async run(program: Program, options: RunOptions = {}): Promise<Run> {
     program.validate();
     options.signal?.throwIfAborted();
-    const found = this.#find(program, options.trace);
+    const found = this.#find(program, options);
     if (!found) {
       throw new P2pError(
         "not-recorded",
-        `${this.provenance.source} holds no run of this program${options.trace ? ` traced by "${options.trace}"` : ""}:\n${program.toString()}`,
+        `${this.provenance.source} holds no run of this program${options.mode === "throughput" ? " in throughput mode" : ""}${options.trace ? ` traced by "${options.trace}"` : ""}:\n${program.toString()}`,
         `It holds ${this.programs.length} programs (machine.programs lists them); for others use a simulated machine, lab.open("sim:hgx-h200-8"), or real GPUs.`,
       );
     }
     const wanted = options.trace !== undefined;
     return {
       program,
+      mode: found.mode,
       provenance: this.provenance,
       samples: { totalNs: found.totalNs.slice(), apiNs: found.apiNs.slice(), convergence: found.convergence },
       trace: wanted ? found.trace : null,
       traceReason:
         wanted && !found.trace ? (found.traceReason ?? "this program was recorded without a tracer") : null,
       verification: found.verification,
+      ...(found.throughput && { throughput: found.throughput }),
+      ...(found.graph && { graph: found.graph }),
+      ...(found.counts && { counts: found.counts }),
       warnings: found.warnings,
     };
   }
 
   /** The run traced as asked; untraced, any run of the program will do, since each has a timing pass. */
-  #find(program: Program, trace: RunOptions["trace"]): RecordedRun | undefined {
+  #find(program: Program, { trace, mode = "latency" }: RunOptions): RecordedRun | undefined {
     const kinds = trace ? [trace] : [null, "copies" as const, "full" as const];
-    return kinds.map((kind) => this.#runs.get(runKey(program.hash, kind))).find((run) => run !== undefined);
+    return kinds
+      .map((kind) => this.#runs.get(runKey(program.hash, kind, mode)))
+      .find((run) => run !== undefined);
   }
 
   async close(): Promise<void> {}

@@ -16,6 +16,7 @@ import { TOPOLOGIES, type Topology } from "../topology/presets.js";
 import { formatBytes } from "../units.js";
 import { AMPERE, type Costs, HOPPER } from "./simulation/costs.js";
 import { execute } from "./simulation/execute.js";
+import { requireModelled } from "./simulation/modelled.js";
 import { type Plan, planOf } from "./simulation/plan.js";
 import { traceOf } from "./simulation/trace.js";
 
@@ -80,6 +81,7 @@ export class SimulatedMachine implements Machine {
   async run(program: Program, options: RunOptions = {}): Promise<Run> {
     if (this.#closed) throw new P2pError("usage", "the machine is closed", "Open it again with lab.open().");
     program.validate();
+    requireModelled(program, options, this.info.name);
     const sampling = samplingOf(options.sampling);
     this.#requireGpus(program);
     this.#requireMemory(program);
@@ -90,6 +92,7 @@ export class SimulatedMachine implements Machine {
     const traced = options.trace ? await trace(plan, random, options, turns) : null;
     return {
       program,
+      mode: "latency",
       provenance: this.provenance,
       samples,
       trace: traced,

@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import {
   columnFromArray,
   float64,
@@ -10,15 +9,25 @@ import {
   utf8,
 } from "@uwdata/flechette";
 import { messageOf, P2pError } from "../errors.js";
-import type { MachineInfo, Provenance, RunOptions, Trace, Verification } from "../machine.js";
+import type {
+  GraphCosts,
+  MachineInfo,
+  Provenance,
+  RunMode,
+  RunOptions,
+  Throughput,
+  Trace,
+  Verification,
+} from "../machine.js";
 import { Program, type ProgramData } from "../program.js";
 import type { Convergence } from "../sampling.js";
 import { type SpanKind, spanAt, type Timeline, timelineOf } from "../timeline.js";
+import { CHECKSUM_KEY, requireSealed, seal, UNSEALED } from "./checksum.js";
 
 /**
  * The recording format, version 1: one Arrow IPC file, a row a program. Series are list columns of whole nanoseconds, so
  * that pandas, polars and DuckDB read them too. What describes the machine is JSON in the schema's metadata under
- * `p2plab`, with a SHA-256 over the content: a damaged file is refused, never half-read.
+ * `p2plab`, with a SHA-256 of the file: a damaged one is refused before it is parsed, never half-read.
  */
 export const SCHEMA = "p2plab-recording/1";
 
@@ -27,14 +36,15 @@ export const TIMELINE_ITERATIONS = 16;
 
 export type TraceKind = NonNullable<RunOptions["trace"]>;
 
-/** The same program with and without a traced pass, or with another kind of one, are runs of their own. */
-export function runKey(programHash: string, trace: TraceKind | null | undefined): string {
-  return `${programHash} ${trace ?? "untraced"}`;
+/** The same program in another mode, with and without a traced pass, or with another kind of one, are runs of their own. */
+export function runKey(programHash: string, trace: TraceKind | null | undefined, mode: RunMode): string {
+  return `${programHash} ${trace ?? "untraced"}${mode === "throughput" ? " throughput" : ""}`;
 }
 
 /** A program that was run, and what came of it. */
 export interface RecordedRun {
   readonly program: Program;
+  readonly mode: RunMode;
   readonly totalNs: Float64Array;
   readonly apiNs: Float64Array;
   readonly convergence: Convergence;
@@ -43,6 +53,9 @@ export interface RecordedRun {
   readonly trace: Trace | null;
   readonly traceReason: string | null;
   readonly verification: Verification;
+  readonly throughput?: Throughput;
+  readonly graph?: GraphCosts;
+  readonly counts?: Readonly<Record<string, number>>;
   readonly warnings: readonly string[];
 }
 
@@ -77,6 +90,13 @@ interface RunJson {
   traceReason: string | null;
   verification: Verification;
   warnings: readonly string[];
+  /** Absent in recordings made before there were other modes. */
+  mode?: RunMode;
+  throughput?: Omit<Throughput, "streams"> & {
+    streams: readonly { name: string; gpu: number; totalNs: readonly number[] }[];
+  };
+  graph?: { nodes: number; captureNs: number[]; instantiateNs: number[]; updateNs: number[] };
+  counts?: Readonly<Record<string, number>>;
   /** Null without a trace. Spans: kind, lane, name. */
   timeline: { source: string; spans: readonly (readonly [SpanKind, string, string])[] } | null;
 }
@@ -85,7 +105,7 @@ export function encodeRecording(recording: Recording): Uint8Array {
   const rows = recording.runs.map(rowOf);
   const head = { schema: SCHEMA, provenance: recording.provenance, info: recording.info };
   const text = JSON.stringify(head);
-  const series = list(fitsInt32(rows) ? int32() : float64());
+  const series = (name: SeriesName) => list(fitsInt32(rows, name) ? int32() : float64());
   const table = tableFromColumns([
     [
       "hash",
@@ -103,7 +123,7 @@ export function encodeRecording(recording: Recording): Uint8Array {
     ],
     ...SERIES.map(
       (name) =>
-        [name, columnFromArray(rows.map((row) => row[name]) as unknown as number[][], series)] as [
+        [name, columnFromArray(rows.map((row) => row[name]) as unknown as number[][], series(name))] as [
           string,
           ReturnType<typeof columnFromArray>,
         ],
@@ -111,11 +131,11 @@ export function encodeRecording(recording: Recording): Uint8Array {
   ]);
   table.schema.metadata = new Map([
     ["p2plab", text],
-    ["p2plab_sha256", digest(text, rows)],
+    [CHECKSUM_KEY, UNSEALED],
   ]);
   const bytes = tableToIPC(table, { format: "file" });
   if (!bytes) throw new P2pError("recording", "the recording could not be encoded", "Report this as a bug.");
-  return bytes;
+  return seal(bytes);
 }
 
 /**
@@ -129,6 +149,7 @@ export function decodeRecording(bytes: Uint8Array, origin: string): Recording {
   try {
     if (new TextDecoder().decode(bytes.subarray(0, 6)) !== "ARROW1")
       throw new Error("it is not an Arrow IPC file");
+    requireSealed(bytes);
     const table = tableFromIPC(bytes);
     const text = table.schema.metadata?.get("p2plab");
     if (text === undefined) throw new Error("it is an Arrow file, but holds no p2plab recording");
@@ -148,9 +169,6 @@ export function decodeRecording(bytes: Uint8Array, origin: string): Recording {
         row[name] = Float64Array.from(values.at(index) as Iterable<number>);
       return row as Row;
     });
-    if (table.schema.metadata?.get("p2plab_sha256") !== digest(text, rows)) {
-      throw new Error("its content does not match its checksum");
-    }
   } catch (error) {
     throw new P2pError(
       "recording",
@@ -163,8 +181,8 @@ export function decodeRecording(bytes: Uint8Array, origin: string): Recording {
 }
 
 /** Whole nanoseconds under two seconds, as nearly all are: stored in half the space, without loss. */
-function fitsInt32(rows: readonly Row[]): boolean {
-  return rows.every((row) => SERIES.every((name) => row[name].every((value) => value === (value | 0))));
+function fitsInt32(rows: readonly Row[], name: SeriesName): boolean {
+  return rows.every((row) => row[name].every((value) => value === (value | 0)));
 }
 
 function rowOf(run: RecordedRun): Row {
@@ -177,6 +195,8 @@ function rowOf(run: RecordedRun): Row {
     traceReason: run.traceReason,
     verification: run.verification,
     warnings: run.warnings,
+    ...(run.mode === "latency" ? {} : { mode: run.mode }),
+    ...extrasToJson(run),
     timeline: kept && {
       source: kept.source,
       spans: kept.kind.map((kind, i) => [kind, kept.lane[i] as string, kept.name[i] as string]),
@@ -201,6 +221,57 @@ function rowOf(run: RecordedRun): Row {
   };
 }
 
+function extrasToJson({
+  throughput,
+  graph,
+  counts,
+}: RecordedRun): Pick<RunJson, "throughput" | "graph" | "counts"> {
+  return {
+    ...(throughput && {
+      throughput: {
+        ...throughput,
+        streams: throughput.streams.map((stream) => ({ ...stream, totalNs: [...stream.totalNs] })),
+      },
+    }),
+    ...(graph && {
+      graph: {
+        nodes: graph.nodes,
+        captureNs: [...graph.captureNs],
+        instantiateNs: [...graph.instantiateNs],
+        updateNs: [...graph.updateNs],
+      },
+    }),
+    ...(counts && { counts }),
+  };
+}
+
+function extrasOf({
+  throughput,
+  graph,
+  counts,
+}: RunJson): Pick<RecordedRun, "throughput" | "graph" | "counts"> {
+  return {
+    ...(throughput && {
+      throughput: {
+        ...throughput,
+        streams: throughput.streams.map((stream) => ({
+          ...stream,
+          totalNs: Float64Array.from(stream.totalNs),
+        })),
+      },
+    }),
+    ...(graph && {
+      graph: {
+        nodes: graph.nodes,
+        captureNs: Float64Array.from(graph.captureNs),
+        instantiateNs: Float64Array.from(graph.instantiateNs),
+        updateNs: Float64Array.from(graph.updateNs),
+      },
+    }),
+    ...(counts && { counts }),
+  };
+}
+
 function runOf(row: Row): RecordedRun {
   const json = JSON.parse(row.run_json) as RunJson;
   const timeline: Timeline | null = json.timeline && {
@@ -216,6 +287,7 @@ function runOf(row: Row): RecordedRun {
   };
   return {
     program: new Program(json.program),
+    mode: json.mode ?? "latency",
     totalNs: row.total_ns,
     apiNs: row.api_ns,
     convergence: json.convergence,
@@ -230,6 +302,7 @@ function runOf(row: Row): RecordedRun {
     },
     traceReason: json.traceReason,
     verification: json.verification,
+    ...extrasOf(json),
     warnings: json.warnings,
   };
 }
@@ -242,17 +315,4 @@ function firstIterations(timeline: Timeline): Timeline {
     timeline.source,
     rows.map((index) => spanAt(timeline, index)),
   );
-}
-
-function digest(head: string, rows: readonly Row[]): string {
-  const hash = createHash("sha256").update(head);
-  for (const row of rows) {
-    hash.update(`\n${row.hash}\n${row.run_json}`);
-    for (const name of SERIES) {
-      const values = row[name];
-      hash.update(`\n${name} ${values.length}\n`);
-      hash.update(new Uint8Array(values.buffer, values.byteOffset, values.byteLength));
-    }
-  }
-  return hash.digest("hex");
 }

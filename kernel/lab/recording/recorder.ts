@@ -30,8 +30,9 @@ export function keepRun(machine: Machine, run: Run, traceKind: TraceKind | null)
     );
   }
   session.machine = machine;
-  session.runs.set(runKey(run.program.hash, traceKind), {
+  session.runs.set(runKey(run.program.hash, traceKind, run.mode), {
     program: run.program,
+    mode: run.mode,
     totalNs: run.samples.totalNs,
     apiNs: run.samples.apiNs,
     convergence: run.samples.convergence,
@@ -39,6 +40,9 @@ export function keepRun(machine: Machine, run: Run, traceKind: TraceKind | null)
     trace: run.trace,
     traceReason: run.traceReason,
     verification: run.verification,
+    ...(run.throughput && { throughput: run.throughput }),
+    ...(run.graph && { graph: run.graph }),
+    ...(run.counts && { counts: run.counts }),
     warnings: run.warnings,
   });
 }

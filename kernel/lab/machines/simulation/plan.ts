@@ -1,7 +1,8 @@
-import type { BufferSpec, Operation, Program, SyncMethod } from "../../program.js";
+import type { BufferSpec, Program } from "../../program.js";
 import type { Topology } from "../../topology/presets.js";
 import type { Costs } from "./costs.js";
 import type { FlowPath } from "./links.js";
+import type { ModelledOperation, ModelledSync } from "./modelled.js";
 
 /** One passage of bytes by one engine. */
 export interface Leg extends FlowPath {
@@ -29,7 +30,7 @@ export interface CopyStep {
 export type Step =
   | CopyStep
   | { readonly op: "record" | "wait"; readonly stream: number; readonly event: string }
-  | { readonly op: "sync"; readonly stream: number; readonly method: SyncMethod };
+  | { readonly op: "sync"; readonly stream: number; readonly method: ModelledSync };
 
 /** A program on a machine: names resolved, ways found, costs looked up. Made once a run. */
 export interface Plan {
@@ -44,6 +45,7 @@ export interface Plan {
 
 /**
  * @param slowMode whether copies that the driver stages between an ordered pair are in the slower of its two modes.
+ * @param program one that {@link requireModelled} let pass.
  * @returns what {@link execute} runs; GPU numbers must be known to exist, peer access to be granted.
  */
 export function planOf(
@@ -128,7 +130,7 @@ export function planOf(
   };
 
   const streams = program.data.streams.map((stream) => stream.name);
-  const stepOf = (o: Operation): Step => {
+  const stepOf = (o: ModelledOperation): Step => {
     const stream = streams.indexOf(o.stream);
     if (o.op === "sync") return { op: "sync", stream, method: o.method };
     if (o.op !== "copy") return { op: o.op, stream, event: o.event };
@@ -153,7 +155,7 @@ export function planOf(
       blocking: pageable || withoutGpu,
     };
   };
-  const steps = program.data.operations.map(stepOf);
+  const steps = (program.data.operations as readonly ModelledOperation[]).map(stepOf);
   return { steps, streams, engines, capacities: resources.capacities(), costs };
 }
 
