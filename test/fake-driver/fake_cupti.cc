@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,8 @@ BufferCompleted completeBuffer = nullptr;
 bool memcpyOn = false;
 bool peerOn = false;
 bool driverOn = false;
+// Filled by the threads that do the copies.
+std::mutex copiesMutex;
 std::vector<FakeCopy> copies;
 
 long number(const char* name) {
@@ -33,6 +36,7 @@ long number(const char* name) {
 }
 
 void sink(const FakeCopy& copy) {
+  const std::lock_guard lock(copiesMutex);
   copies.push_back(copy);
 }
 
@@ -77,8 +81,6 @@ class Writer {
 };
 
 }  // namespace
-
-FakeTraceSink fakeTraceSink = nullptr;
 
 extern "C" {
 
@@ -125,6 +127,7 @@ Result cuptiActivityDisable(ActivityKind kind) {
 
 Result cuptiActivityFlushAll(std::uint32_t) {
   Writer writer;
+  const std::lock_guard lock(copiesMutex);
   // From the last to the first: real records come in no order either.
   for (auto it = copies.rbegin(); it != copies.rend(); ++it) {
     const std::uint64_t start = kEpochNs + it->startNs;
@@ -164,6 +167,7 @@ Result cuptiGetCallbackName(std::uint32_t, std::uint32_t cbid, const char** name
 
 Result cuptiFinalize() {
   connect(nullptr);
+  const std::lock_guard lock(copiesMutex);
   copies.clear();
   return kSuccess;
 }

@@ -16,6 +16,5 @@ struct FakeCopy {
   std::uint32_t device;
 };
 
+// Called by the thread that did the copy, before the copy counts as complete.
 using FakeTraceSink = void (*)(const FakeCopy& copy);
-
-extern FakeTraceSink fakeTraceSink;

@@ -1,12 +1,14 @@
 // Holds native/cuda_api.h and native/cupti_api.h against the real headers: it compiles, or they have drifted.
+// clang-format off: ours first, because cuda.h defines macros of the names that it versions
+#include "cuda_api.h"
+#include "cupti_api.h"
+
 #include <cuda.h>
 #include <cupti.h>
+// clang-format on
 
 #include <cstddef>
 #include <type_traits>
-
-#include "cuda_api.h"
-#include "cupti_api.h"
 
 namespace cu = p2p::cu;
 namespace cupti = p2p::cupti;

@@ -2,7 +2,8 @@
 import { execFileSync, type SpawnSyncReturns, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync } from "node:fs";
-import { join } from "node:path";
+import { availableParallelism } from "node:os";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 export const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
@@ -26,19 +27,26 @@ export const CUDA_INCLUDE = join(process.env.CUDA_HOME ?? "/usr/local/cuda", "in
 
 /** The stand-in libcuda; `old` lacks a symbol. */
 export function fakeCuda(old = false): string {
-  const flags = old ? ["-DP2P_FAKE_OLD_DRIVER"] : [];
-  return build(
-    old ? "libcuda-old.so.1" : "libcuda.so.1",
-    ["test/fake-driver/fake_cuda.cc"],
-    [...SHARED, ...flags],
-  );
+  return old
+    ? build("libcuda-old.so.1", standIn("cuda"), [...SHARED, "-DP2P_FAKE_OLD_DRIVER"])
+    : build("libcuda.so.1", standIn("cuda"), SHARED);
 }
 
 export function fakeCupti(): string {
-  return build("libcupti.so.13", ["test/fake-driver/fake_cupti.cc"], SHARED);
+  return build("libcupti.so.13", standIn("cupti"), SHARED);
 }
 
-const SHARED = ["-O1", "-g", "-shared", "-fPIC"];
+const SHARED = ["-O1", "-g", "-shared", "-fPIC", "-pthread"];
+
+/** Sources of a stand-in: fake_LIBRARY*.cc; what names no other library belongs to libcuda. */
+function standIn(library: string): string[] {
+  const others = /^fake_(cupti|nvml|nvrtc)/;
+  return readdirSync(join(ROOT, "test/fake-driver"))
+    .filter((file) => /^fake_\w+\.cc$/.test(file))
+    .filter((file) => (library === "cuda" ? !others.test(file) : file.startsWith(`fake_${library}`)))
+    .sort()
+    .map((file) => `test/fake-driver/${file}`);
+}
 
 /** Files of native/ that know Node.js; everything else is the core. */
 const NODE_FILES = /^(addon|addon_data|arguments|js_errors|\w+_object)\.cc$/;
@@ -51,31 +59,63 @@ export function coreProgram(name: string, source: string, flags: readonly string
   return build(name, [source, ...core], [...flags, "-pthread"]);
 }
 
-/** Compiles to OUT/<hash>/name; the hash is of every source and header and of the flags. */
-function build(name: string, sources: readonly string[], flags: readonly string[]): string {
-  const hash = createHash("sha256").update(JSON.stringify([CXX, sources, flags]));
-  for (const folder of ["native", "test/native", "test/fake-driver"]) {
-    for (const file of readdirSync(join(ROOT, folder)).sort()) {
-      if (/\.(cc|h|ptx)$/.test(file)) hash.update(file).update(readFileSync(join(ROOT, folder, file)));
-    }
-  }
-  const folder = join(OUT, hash.digest("hex").slice(0, 12));
-  const file = join(folder, name);
+/** A file in OUT, by a hash of what it is made from, made by `make` when it is not there yet. */
+function made(hash: string, name: string, make: (temporary: string) => void): string {
+  const file = join(OUT, hash, name);
   if (existsSync(file)) return file;
-  mkdirSync(folder, { recursive: true });
-  // Several test files may build the same at once: each writes its own name, and the last rename wins.
+  mkdirSync(join(OUT, hash), { recursive: true });
+  // Several test files may make the same at once: each writes its own name, and the last rename wins.
   const temporary = `${file}.${process.pid}`;
-  const generated = join(folder, `generated.${process.pid}`);
-  mkdirSync(generated, { recursive: true });
-  const ptx = join(generated, "kernels_ptx.h");
-  execFileSync(process.execPath, ["native/embed-ptx.mjs", "native/kernels.ptx", ptx], { cwd: ROOT });
-  const warnings = ["-Wall", "-Wextra", "-Werror"];
-  const includes = ["-I", "native", "-I", generated];
-  const all = ["-std=c++20", ...warnings, ...includes, ...flags, ...sources, "-o", temporary, "-ldl"];
-  const compiled = spawnSync(CXX, all, { cwd: ROOT, encoding: "utf8" });
-  if (compiled.status !== 0) throw new Error(`${CXX} ${all.join(" ")}\n${compiled.stderr}`);
+  make(temporary);
   renameSync(temporary, file);
   return file;
+}
+
+function hashOf(...parts: readonly (string | Buffer)[]): string {
+  const hash = createHash("sha256");
+  for (const part of parts) hash.update(`${part.length}:`).update(part);
+  return hash.digest("hex").slice(0, 16);
+}
+
+/** Compiles and links to OUT/<hash>/name; an object is compiled once for each state of its source and of the headers. */
+function build(name: string, sources: readonly string[], flags: readonly string[]): string {
+  const text = readFileSync(join(ROOT, "native/kernels.ptx"));
+  const ptx = made(hashOf(text), "kernels_ptx.h", (temporary) => {
+    execFileSync(process.execPath, ["native/embed-ptx.mjs", "native/kernels.ptx", temporary], { cwd: ROOT });
+  });
+  const headers = ["native", "test/native", "test/fake-driver"].flatMap((folder) =>
+    readdirSync(join(ROOT, folder))
+      .filter((file) => file.endsWith(".h"))
+      .sort()
+      .flatMap((file) => [file, readFileSync(join(ROOT, folder, file))]),
+  );
+  const compile = ["-std=c++20", "-Wall", "-Wextra", "-Werror", ...flags];
+  const common = hashOf(CXX, text, ...compile, ...headers);
+  const objects = sources.map((source) => {
+    const hash = hashOf(common, source, readFileSync(join(ROOT, source)));
+    return { source, file: join(OUT, hash, "object.o") };
+  });
+  compileAll(
+    [...compile, "-I", "native", "-I", dirname(ptx)],
+    objects.filter(({ file }) => !existsSync(file)),
+  );
+  const files = objects.map(({ file }) => file);
+  return made(hashOf(...flags, ...files), name, (temporary) => {
+    const linked = spawnSync(CXX, [...flags, ...files, "-o", temporary, "-ldl"], { encoding: "utf8" });
+    if (linked.status !== 0) throw new Error(`${name} does not link\n${linked.stderr}`);
+  });
+}
+
+/** Compiles as many sources at a time as there are processors. */
+function compileAll(flags: readonly string[], wanted: readonly { source: string; file: string }[]): void {
+  if (wanted.length === 0) return;
+  const temporary = (file: string) => `${file}.${process.pid}`;
+  for (const { file } of wanted) mkdirSync(dirname(file), { recursive: true });
+  const lines = wanted.map(({ source, file }) => `"${source}" -o "${temporary(file)}"\n`).join("");
+  const args = ["-P", String(availableParallelism()), "-L", "1", CXX, ...flags, "-c"];
+  const compiled = spawnSync("xargs", args, { cwd: ROOT, input: lines, encoding: "utf8" });
+  if (compiled.status !== 0) throw new Error(`${CXX} ${flags.join(" ")}\n${compiled.stderr}`);
+  for (const { file } of wanted) renameSync(temporary(file), file);
 }
 
 /** Environment of a process that uses the stand-ins; nothing of the machine's own CUDA gets in. */

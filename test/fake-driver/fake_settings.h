@@ -1,0 +1,28 @@
+// What the environment orders, read once; README.md has the table.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace fake {
+
+std::string setting(const char* name);
+long number(const char* name, long otherwise);
+
+// CLOCK_MONOTONIC_RAW.
+std::uint64_t nowNs();
+
+// Ways in which the path between two GPUs misbehaves (P2PLAB_FAKE_MODE).
+enum class Fault { kNoPeer, kMirror, kZeroWrite, kHang, kLostFlag, kCorrupt };
+
+// Whether the fault is ordered for what moves from one GPU to another.
+bool faulty(Fault fault, int from, int to);
+
+// The byte of an allocation that writes through a corrupting window damage (P2PLAB_FAKE_CORRUPT_AT).
+std::size_t corruptOffset();
+
+// How long a copy takes, at least.
+std::uint64_t copyNs();
+
+}  // namespace fake

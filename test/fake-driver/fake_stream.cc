@@ -1,0 +1,108 @@
+#include "fake_stream.h"
+
+#include <algorithm>
+#include <mutex>
+#include <vector>
+
+#include "fake_registry.h"
+#include "fake_settings.h"
+
+using namespace p2p::cu;
+
+namespace fake {
+
+namespace {
+
+// Streams that were destroyed with work in flight: their workers go on until it is done or the process ends.
+struct Retired {
+  std::mutex mutex;
+  std::vector<std::shared_ptr<CUstream_st>> streams;
+
+  void add(std::shared_ptr<CUstream_st> stream) {
+    stream->worker.close();
+    const std::lock_guard lock(mutex);
+    std::erase_if(streams, [](const auto& other) { return other->worker.idle(); });
+    streams.push_back(std::move(stream));
+  }
+};
+
+Retired& retired() {
+  static Retired& once = *new Retired();
+  return once;
+}
+
+// Ends every worker before the counts are written; what never completes gives way.
+class Streams : public Registry<CUstream_st> {
+ public:
+  Streams() : Registry("streams") {
+    atExit([this] {
+      setEnding();
+      for (const auto& stream : all()) stream->worker.join();
+      const std::lock_guard lock(retired().mutex);
+      retired().streams.clear();
+    });
+  }
+};
+
+Streams& streams() {
+  static Streams& once = *new Streams();
+  return once;
+}
+
+}  // namespace
+
+std::shared_ptr<CUstream_st> findStream(CUstream_st* handle) {
+  return streams().find(handle);
+}
+
+void submit(const std::shared_ptr<CUstream_st>& stream, Task task) {
+  stream->worker.submit(std::move(task));
+}
+
+Result waitFor(const CUstream_st& stream) {
+  try {
+    waitUntil([&] { return stream.worker.idle(); });
+  } catch (const Ending&) {
+    return kDeinitialized;
+  }
+  return stream.context->broken;
+}
+
+}  // namespace fake
+
+using namespace fake;
+
+extern "C" {
+
+Result cuStreamCreate(Stream* stream, unsigned flags) {
+  ENTER("cuStreamCreate");
+  if (const Result state = currentState()) return state;
+  if (flags & ~kStreamNonBlocking) return kInvalidValue;
+  *stream = streams().add(std::make_shared<CUstream_st>(currentContext()));
+  return kSuccess;
+}
+
+Result cuStreamDestroy_v2(Stream stream) {
+  ENTER("cuStreamDestroy_v2");
+  std::shared_ptr<CUstream_st> gone = streams().remove(stream);
+  if (!gone) return kInvalidHandle;
+  const Result state = gone->context->broken;
+  if (!gone->worker.idle()) retired().add(std::move(gone));
+  return state;
+}
+
+Result cuStreamQuery(Stream stream) {
+  ENTER("cuStreamQuery");
+  const auto own = findStream(stream);
+  if (!own) return kInvalidHandle;
+  if (const Result state = own->context->broken) return state;
+  return own->worker.idle() ? kSuccess : kNotReady;
+}
+
+Result cuStreamSynchronize(Stream stream) {
+  ENTER("cuStreamSynchronize");
+  const auto own = findStream(stream);
+  return own ? waitFor(*own) : kInvalidHandle;
+}
+
+}  // extern "C"
