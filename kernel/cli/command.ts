@@ -20,12 +20,21 @@ export function notebooksOf(positionals: readonly string[]): readonly string[] {
   return positionals;
 }
 
+/** A day. */
+const MAX_TIMEOUT_S = 86_400;
+
 /** The limit of a cell in seconds, as an option to spread; empty when it is not given. */
 export function timeoutOf(text: string | undefined): { timeoutS?: number } {
   if (text === undefined) return {};
   const timeoutS = Number(text);
-  if (!(timeoutS > 0) || !Number.isFinite(timeoutS))
-    throw new P2pError("usage", `--timeout ${text} is not a number of seconds`, "Give a positive number.");
+  // A timer of Node.js holds 2^31 ms, a little under 25 days, and fires at once beyond.
+  if (!(timeoutS > 0 && timeoutS <= MAX_TIMEOUT_S)) {
+    throw new P2pError(
+      "usage",
+      `--timeout ${text} is not a number of seconds above 0 and up to ${MAX_TIMEOUT_S}`,
+      "Give one in that range.",
+    );
+  }
   return { timeoutS };
 }
 

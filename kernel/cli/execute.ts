@@ -5,9 +5,10 @@ import { progress } from "./command.js";
 export async function execute(file: string, options: RunNotebookOptions): Promise<ExecutedNotebook> {
   progress(`${file}`);
   const executed = await runNotebook(file, { ...options, onProgress: (line) => progress(`  ${line}`) });
-  for (const { cell, line, ename, evalue } of executed.failures) {
+  for (const { cell, line, ename, evalue, hint } of executed.failures) {
     const where = line === null ? cell : `${cell}, line ${line}`;
     progress(`  FAILED ${where}: ${ename}: ${evalue}`);
+    if (hint) progress(`    → ${hint}`);
   }
   return executed;
 }

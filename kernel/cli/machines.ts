@@ -22,7 +22,10 @@ export const machines: Command = {
       return 0;
     }
     const width = Math.max(...list.map((entry) => entry.spec.length));
-    for (const { spec, describes } of list) process.stdout.write(`${spec.padEnd(width)}  ${describes}\n`);
+    for (const { spec, describes, unavailable } of list) {
+      process.stdout.write(`${spec.padEnd(width)}  ${describes}\n`);
+      if (unavailable) process.stdout.write(`${" ".repeat(width)}  not here: ${unavailable}\n`);
+    }
     process.stdout.write(`default: ${standard.text}\n`);
     return 0;
   },

@@ -1,4 +1,4 @@
-import { P2pError } from "./errors.js";
+import { messageOf, P2pError } from "./errors.js";
 import { interruptSignal } from "./interrupt.js";
 import type { Machine, Provenance, Run, RunOptions } from "./machine.js";
 import { CudaMachine } from "./machines/cuda.js";
@@ -61,15 +61,33 @@ async function realGpus(): Promise<Machine | null> {
   return null;
 }
 
-/** What can be opened here, with a line on each. */
-export function machines(): { spec: string; describes: string }[] {
+/** Why the GPUs of this machine cannot be opened; null when they can. */
+function whyNoGpus(): string | null {
+  try {
+    return loadAddon().availability().cuda.reason;
+  } catch (error) {
+    return messageOf(error);
+  }
+}
+
+/** What can be opened, with a line on each; `unavailable` says why `cuda` cannot be opened here, and is null otherwise. */
+export function machines(): { spec: string; describes: string; unavailable: string | null }[] {
   return [
-    { spec: "cuda", describes: "the GPUs of this machine (measured)" },
+    {
+      spec: "cuda",
+      describes: "the GPUs of this machine (measured)",
+      unavailable: whyNoGpus(),
+    },
     ...[...shippedRecordings().keys()].map((name) => ({
       spec: `recorded:${name}`,
       describes: "a recording of a real machine (recorded)",
+      unavailable: null,
     })),
-    ...PRESETS.map(({ name, describes }) => ({ spec: `sim:${name}`, describes: `${describes} (simulated)` })),
+    ...PRESETS.map(({ name, describes }) => ({
+      spec: `sim:${name}`,
+      describes: `${describes} (simulated)`,
+      unavailable: null,
+    })),
   ];
 }
 

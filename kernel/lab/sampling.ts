@@ -62,6 +62,9 @@ export function quantileSorted(sorted: ArrayLike<number>, q: number): number {
 }
 
 export function median(values: ArrayLike<number>): number {
+  if (!(values?.length > 0)) {
+    throw new P2pError("usage", "the median of no values", "Give at least one value.");
+  }
   return quantileSorted(Float64Array.from(values).sort(), 0.5);
 }
 

@@ -22,8 +22,16 @@ export class CellProcess {
   readonly #child: ChildProcess;
   #ended = false;
   readonly #onSignal: (signal: NodeJS.Signals) => void;
+  /** Ends the process and whatever its cells have started: it leads a group of its own. */
   readonly #kill = (): void => {
-    this.#child.kill("SIGKILL");
+    const { pid } = this.#child;
+    if (pid === undefined) return;
+    try {
+      process.kill(process.platform === "win32" ? pid : -pid, "SIGKILL");
+    } catch (error) {
+      // Nobody is left in the group.
+      if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
+    }
   };
 
   /**
@@ -35,6 +43,7 @@ export class CellProcess {
       execArgv: nodeFlags(),
       env: environment,
       serialization: "advanced",
+      detached: process.platform !== "win32",
       stdio: ["ignore", "pipe", "pipe", "ipc"],
     });
     this.#child = child;

@@ -1,5 +1,8 @@
 /** Where a text stops being JSON, which JSON.parse tells only in some versions and for some mistakes. */
 
+/** Levels of brackets that a document may have. */
+const MAX_DEPTH = 1000;
+
 const SPACE = /[ \t\r\n]*/y;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: JSON forbids exactly these in strings
 const STRING = /"(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"/y;
@@ -32,10 +35,16 @@ export function jsonErrorPosition(text: string): { line: number; column: number 
     skip(SPACE);
     return skip(STRING);
   };
+  let depth = 0;
   const value = (): boolean => {
-    if (take("{")) return list("}", () => key() && take(":") && value());
-    if (take("[")) return list("]", value);
-    return skip(STRING) || skip(SCALAR);
+    // Deeper than any document means it: the place is given as where the mistake is, before the stack is spent.
+    if (++depth > MAX_DEPTH) return false;
+    let found: boolean;
+    if (take("{")) found = list("}", () => key() && take(":") && value());
+    else if (take("[")) found = list("]", value);
+    else found = skip(STRING) || skip(SCALAR);
+    depth--;
+    return found;
   };
   const complete = value();
   skip(SPACE);

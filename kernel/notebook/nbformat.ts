@@ -1,5 +1,5 @@
 /** Notebook files (nbformat 4): what they hold, and a reader that says what is wrong with one. */
-import { readFileSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import { type MimeBundle, messageOf, P2pError } from "../lab/index.js";
 import { jsonErrorPosition } from "./json-position.js";
 
@@ -34,10 +34,22 @@ export interface Notebook {
   nbformat_minor: number;
 }
 
+/** Node.js holds no longer text. */
+const MAX_BYTES = 2 ** 29 - 25;
+
+function factsOf(file: string): { size: number; isFile: boolean } {
+  const facts = statSync(file);
+  return { size: facts.size, isFile: facts.isFile() };
+}
+
 /** @throws P2pError `notebook` naming the file and what is wrong in it. */
 export function readNotebook(file: string): Notebook {
   let text: string;
   try {
+    const { size, isFile } = factsOf(file);
+    if (!isFile) throw new Error("it is not a regular file");
+    if (size > MAX_BYTES)
+      throw new Error(`it has ${size} bytes, more than the ${MAX_BYTES} that a notebook may have`);
     text = readFileSync(file, "utf8");
   } catch (error) {
     throw new P2pError(

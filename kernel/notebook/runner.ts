@@ -1,5 +1,5 @@
 /** Executes notebooks without Jupyter: a fresh process each, outputs stored as a notebook keeps them. */
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync, realpathSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { type lab, P2pError, packagePath } from "../lab/index.js";
 import { digestOf, writeNotebook } from "./canonical.js";
@@ -32,6 +32,8 @@ export interface CellFailure {
   readonly evalue: string;
   /** Line in the cell, from 1; null where it is not known. */
   readonly line: number | null;
+  /** What to do next, as the error says; null where it says nothing. */
+  readonly hint: string | null;
 }
 
 export interface ExecutedNotebook {
@@ -70,7 +72,7 @@ export async function runNotebook(file: string, options: RunNotebookOptions): Pr
   mustBeTypeScript(notebook, file);
   const out = resolve(options.out);
   const target = join(out, basename(file));
-  if (target === resolve(file)) {
+  if (existsSync(target) && realpathSync(target) === realpathSync(file)) {
     throw new P2pError(
       "output",
       `the result would replace the notebook ${file} itself`,
@@ -86,7 +88,7 @@ export async function runNotebook(file: string, options: RunNotebookOptions): Pr
   }
   const collector = new OutputCollector();
   let current = cells[0];
-  const ledger = process.env.P2PLAB_LEDGER ?? join(out, "p2plab-ledger.json");
+  const ledger = process.env.P2PLAB_LEDGER || join(out, "p2plab-ledger.json");
   const cellProcess = new CellProcess(
     dirname(resolve(file)),
     { ...process.env, P2PLAB_LEDGER: ledger },
@@ -111,13 +113,22 @@ export async function runNotebook(file: string, options: RunNotebookOptions): Pr
         cell.execution_count = done.result.executionCount;
         opened = done.opened;
         const { error } = done.result;
-        if (error) failures.push({ cell: nameOf(cell, index), ...error, line: lineOf(error.traceback) });
+        if (error) {
+          const { ename, evalue, traceback } = error;
+          failures.push({
+            cell: nameOf(cell, index),
+            ename,
+            evalue,
+            line: lineOf(traceback),
+            hint: hintOf(traceback),
+          });
+        }
       } catch (error) {
         if (!(error instanceof CellProcessEnded)) throw error;
         // The cell took too long, or took its process down: that is the cell's result.
         const { name: ename, message: evalue } = error;
         collector.add(cell, { type: "error", ename, evalue, traceback: [`${ename}: ${evalue}`] });
-        failures.push({ cell: nameOf(cell, index), ename, evalue, line: null });
+        failures.push({ cell: nameOf(cell, index), ename, evalue, line: null, hint: null });
       }
       if (cellProcess.ended || (failures.length > 0 && !options.allowErrors)) break;
     }
@@ -168,4 +179,9 @@ function nameOf(cell: NotebookCell, index: number): string {
 function lineOf(traceback: readonly string[]): number | null {
   const match = /\bCell \[\d+\], line (\d+)/.exec(traceback.join("\n"));
   return match ? Number(match[1]) : null;
+}
+
+/** The line that begins with an arrow: the hint of a typed error. */
+function hintOf(traceback: readonly string[]): string | null {
+  return /^→ (.+)$/m.exec(traceback.join("\n"))?.[1] ?? null;
 }

@@ -43,6 +43,7 @@ command("what is not understood ends with 2 and says what would be", () => {
     [["mtrix"], /no command "mtrix"/],
     [["run"], /no notebook is named/],
     [["run", "x.ipynb", "--machin", "cuda"], /--machin.*[\s\S]*usage: p2plab run/],
+    [["run", "x.ipynb", "--timeout", "1e9"], /--timeout 1e9 is not a number of seconds above 0 and up to/],
     [["run", "x.ipynb", "--timeout", "soon"], /--timeout soon is not a number of seconds/],
     [["report", "x.ipynb", "--format", "pdf"], /no report format "pdf"/],
     [["record", "x.ipynb"], /one notebook and --out FILE/],

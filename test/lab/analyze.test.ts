@@ -6,12 +6,13 @@ import * as assert from "uvu/assert";
 import { check } from "../../kernel/lab/analyze/check.js";
 import { claim } from "../../kernel/lab/analyze/claim.js";
 import { crossover } from "../../kernel/lab/analyze/crossover.js";
-import { ledger, readLedger } from "../../kernel/lab/analyze/ledger.js";
+import { ledger, ledgerFile, readLedger } from "../../kernel/lab/analyze/ledger.js";
 import { predict } from "../../kernel/lab/analyze/predict.js";
 import { P2pError } from "../../kernel/lab/errors.js";
 import { type Table, tableOf } from "../../kernel/lab/measure/table.js";
 import { breakdown as breakdownFigure } from "../../kernel/lab/plot/breakdown.js";
 import { latency } from "../../kernel/lab/plot/latency.js";
+import { median } from "../../kernel/lab/sampling.js";
 
 const analyze = suite("analyze");
 const folder = mkdtempSync(join(tmpdir(), "p2plab-ledger-"));
@@ -172,7 +173,18 @@ analyze("the ledger lasts in one file, replaces an entry by its name, and is nev
 
 analyze("a file that is not a ledger is refused and left as it is", () => {
   const file = newLedger("foreign");
-  for (const content of ["{", "[]", '{"schema":"other/1","entries":[]}']) {
+  const holding = (entry: string) => `{"schema":"p2plab-ledger/1","entries":[${entry}]}`;
+  for (const content of [
+    "{",
+    "[]",
+    '{"schema":"other/1","entries":[]}',
+    holding("null"),
+    holding("{}"),
+    holding('{"kind":"toString","id":"a","entered":"x"}'),
+    holding('{"kind":"claim","id":"a","entered":"x","says":"s","verdict":"supported"}'),
+    holding('{"kind":"check","id":"a","entered":"x","passed":true}'),
+    holding('{"kind":"prediction","id":"a","entered":"x","predicted":1,"unit":"us","measured":"2"}'),
+  ]) {
     writeFileSync(file, content);
     assert.throws(
       () => predict("p", "1 us"),
@@ -189,6 +201,15 @@ analyze("a claim that is decided by nothing is refused, never refuted", () => {
     { says: "x" },
     { says: "x", holds: undefined, because: "" },
     { holds: true, because: "" },
+    { says: "x", holds: true },
+    { says: "x", holds: "no", because: "" },
+    { says: "x", column: "total_us" },
+    { says: "x", column: "total_us", between: 3 },
+    { says: "x", column: "total_us", between: [10, 3] },
+    { says: "x", column: "total_us", between: [1, Number.NaN] },
+    { says: "x", column: "total_us", between: [1, 2, 3] },
+    { says: "x", column: "total_us", between: ["1", "2"] },
+    null,
   ]) {
     assert.throws(
       () => claim("a", bad as never, curveOf([["peer", 8, 1]])),
@@ -196,6 +217,31 @@ analyze("a claim that is decided by nothing is refused, never refuted", () => {
     );
   }
   assert.equal(readLedger(), []);
+});
+
+analyze("an entry needs a name, a check properties that are functions, a prediction a number", () => {
+  newLedger("unnamed");
+  const table = curveOf([["peer", 8, 1]]);
+  for (const action of [
+    () => claim(undefined as never, { says: "x", holds: true, because: "" }, table),
+    () => claim(" ", { says: "x", holds: true, because: "" }, table),
+    () => predict(7 as never, "1 us"),
+    () => predict("a", "1e999 us"),
+    () => predict("a", undefined as never),
+    () => check("a", 1, undefined as never),
+    () => check("a", 1, {}),
+    () => check("a", 1, { "is one": true } as never),
+    () => check(undefined as never, 1, { "is one": () => true }),
+    () => median([]),
+  ]) {
+    assert.throws(action, (error: unknown) => error instanceof P2pError && error.code === "usage");
+  }
+  assert.equal(readLedger(), []);
+});
+
+analyze("an empty P2PLAB_LEDGER is as good as none", () => {
+  process.env.P2PLAB_LEDGER = "";
+  assert.match(ledgerFile(), /p2plab-ledger\.json$/);
 });
 
 analyze("what is no table, or lacks columns or rows, is refused by name", () => {

@@ -34,6 +34,11 @@ format("malformed JSON is refused with file, line and column", () => {
   assert.match(message, /^x\.ipynb is not a notebook: line 3, column 24: /);
 });
 
+format("brackets without end are refused, not followed until the stack is spent", () => {
+  assert.match(refusal("[".repeat(200_000)), /is not a notebook/);
+  assert.match(refusal(`{"cells": ${'{"a":'.repeat(50_000)}`), /is not a notebook/);
+});
+
 format("a truncated file is refused at its end", () => {
   assert.match(refusal('{\n "cells": ['), /line 2, column 12: /);
 });

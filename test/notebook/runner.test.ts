@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
@@ -114,6 +114,50 @@ runner("a cell that does not end is stopped at the limit, even in a loop that ne
     [["cell-1", "CellTimeoutError", "the cell did not end within 2 s and was stopped"]],
   );
 });
+
+runner("what a stopped cell has started is stopped with it", async () => {
+  const { written } = await run(
+    [
+      'import { spawn } from "child_process";\nconst child = spawn("sleep", ["300"]);\nconsole.log(child.pid);',
+      "while (true) {}",
+    ],
+    { timeoutS: 2 },
+  );
+  const printed = outputsOf(written, 0)[0] as { text: string };
+  const pid = Number(printed.text);
+  assert.ok(pid > 1);
+  // Killed with its group; init reaps it a moment later.
+  for (let i = 0; i < 100 && running(pid); i++) await new Promise((done) => setTimeout(done, 20));
+  assert.not(running(pid));
+});
+
+runner("a hint of a failing cell's error comes with the failure", async () => {
+  const { failures } = await run(['await lab.open("gpu9")']);
+  assert.match(failures[0]?.hint ?? "", /Use one of: auto/);
+});
+
+runner(
+  "what is no regular file is refused, and a link to the notebook's own folder is seen through",
+  async () => {
+    await refused("notebook", () => runNotebook("/dev/zero", { out: "x" }));
+    await inFolder(async (folder) => {
+      const file = write(folder, "n.ipynb", notebookOf("1"));
+      symlinkSync(folder, join(folder, "link"));
+      const before = readFileSync(file, "utf8");
+      await refused("output", () => runNotebook(file, { out: join(folder, "link") }));
+      assert.is(readFileSync(file, "utf8"), before);
+    });
+  },
+);
+
+/** Whether a process runs; a dead one that nobody has waited for does not. */
+function running(pid: number): boolean {
+  try {
+    return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, "utf8"));
+  } catch {
+    return false;
+  }
+}
 
 runner("what goes to the process's own streams is stored too", async () => {
   const { written } = await run([

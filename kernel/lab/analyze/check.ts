@@ -1,6 +1,6 @@
 import { messageOf, P2pError } from "../errors.js";
 import { type MimeBundle, richDisplay } from "../rich.js";
-import { enter } from "./ledger.js";
+import { enter, expectId } from "./ledger.js";
 
 /** A property that a right answer has, by its name; false or a thrown error means that it does not hold. */
 export type Properties<T> = Readonly<Record<string, (answer: T) => boolean>>;
@@ -10,9 +10,15 @@ export type Properties<T> = Readonly<Record<string, (answer: T) => boolean>>;
  * that a notebook with an open exercise still runs to its end.
  */
 export function check<T>(id: string, answer: T | null | undefined, properties: Properties<T>): Check {
-  const names = Object.keys(properties);
-  if (names.length === 0) {
-    throw new P2pError("usage", `check "${id}" tests nothing`, "Give at least one property.");
+  expectId(id, "lab.check");
+  const names = Object.keys(properties ?? {});
+  const wrong = names.find((name) => typeof properties[name] !== "function");
+  if (names.length === 0 || wrong !== undefined) {
+    throw new P2pError(
+      "usage",
+      `check "${id}" ${wrong === undefined ? "tests nothing" : `has a property ${JSON.stringify(wrong)} that is no function`}`,
+      'Give at least one property: { "what holds": (answer) => true or false }.',
+    );
   }
   const rows = names.map((name) => {
     if (answer === null || answer === undefined)

@@ -1,9 +1,9 @@
 import { P2pError } from "../errors.js";
-import { expectTable } from "../measure/expect.js";
+import { expectOptions, expectTable } from "../measure/expect.js";
 import { provenancesOf, type Table } from "../measure/table.js";
 import { type MimeBundle, richDisplay } from "../rich.js";
 import { formatBytes } from "../units.js";
-import { type ClaimEntry, enter, type Verdict } from "./ledger.js";
+import { type ClaimEntry, enter, expectId, type Verdict } from "./ledger.js";
 
 /** A claim that a column's values lie in a range, ends included. The column's name carries the unit. */
 export interface RangeClaim {
@@ -28,13 +28,14 @@ export interface ConditionClaim {
  * @param evidence table whose provenance the verdict carries; for a range claim also its values.
  */
 export function claim(id: string, claimed: RangeClaim | ConditionClaim, evidence: Table): Claim {
+  expectId(id, "lab.claim");
   expectTable(evidence, [], `claim "${id}"`);
-  const decidable = "column" in claimed || claimed.holds === null || typeof claimed.holds === "boolean";
-  if (typeof claimed.says !== "string" || !decidable) {
+  expectOptions(claimed, `claim "${id}"`);
+  if (typeof claimed.says !== "string" || !decidable(claimed)) {
     throw new P2pError(
       "usage",
       `claim "${id}" does not say what is claimed, or by what it is decided`,
-      "Give { says, column, between } or { says, holds, because } with holds true, false or null.",
+      "Give { says, column, between: [low, high] } or { says, holds, because } with holds true, false or null.",
     );
   }
   const decided = "column" in claimed ? byRange(id, claimed, evidence) : byCondition(claimed);
@@ -50,6 +51,18 @@ export function claim(id: string, claimed: RangeClaim | ConditionClaim, evidence
   };
   enter(entry);
   return new Claim(entry);
+}
+
+function decidable(claimed: RangeClaim | ConditionClaim): boolean {
+  if (!("column" in claimed)) {
+    return (
+      (claimed.holds === null || typeof claimed.holds === "boolean") && typeof claimed.because === "string"
+    );
+  }
+  const { column, between } = claimed;
+  if (typeof column !== "string" || !Array.isArray(between) || between.length !== 2) return false;
+  const [low, high] = between;
+  return typeof low === "number" && typeof high === "number" && low <= high;
 }
 
 function byCondition(claimed: ConditionClaim): { verdict: Verdict; evidence: string } {

@@ -44,7 +44,7 @@ const SCHEMA = "p2plab-ledger/1";
 
 /** One JSON file for all notebooks of a working directory; `P2PLAB_LEDGER` names another. */
 export function ledgerFile(): string {
-  return process.env.P2PLAB_LEDGER ?? resolve("p2plab-ledger.json");
+  return process.env.P2PLAB_LEDGER || resolve("p2plab-ledger.json");
 }
 
 /**
@@ -58,6 +58,10 @@ export function readLedger(): LedgerEntry[] {
     const content = JSON.parse(readFileSync(file, "utf8")) as { schema?: unknown; entries?: unknown };
     if (content.schema !== SCHEMA || !Array.isArray(content.entries))
       throw new Error(`it is not of schema ${SCHEMA}`);
+    for (const [index, entry] of content.entries.entries()) {
+      const why = notAnEntry(entry);
+      if (why) throw new Error(`entry ${index} ${why}`);
+    }
     return content.entries as LedgerEntry[];
   } catch (error) {
     throw new P2pError(
@@ -67,6 +71,41 @@ export function readLedger(): LedgerEntry[] {
       { cause: error },
     );
   }
+}
+
+const KINDS = {
+  claim: { says: "string", verdict: "string", evidence: "string" },
+  prediction: { predicted: "number", unit: "string" },
+  check: { passed: "boolean" },
+} as const;
+
+/** Why a value from the file is no entry; null when it is one. */
+function notAnEntry(value: unknown): string | null {
+  if (typeof value !== "object" || value === null) return "is no object";
+  const entry = value as Record<string, unknown>;
+  const fields = Object.hasOwn(KINDS, String(entry.kind)) ? KINDS[entry.kind as keyof typeof KINDS] : null;
+  if (!fields) return `is of kind ${JSON.stringify(entry.kind)}`;
+  const wrong = Object.entries({ id: "string", entered: "string", ...fields }).find(
+    ([field, type]) => typeof entry[field] !== type,
+  );
+  if (wrong) return `(${entry.kind}) has no ${wrong[0]}`;
+  if (entry.kind === "prediction" && entry.measured !== null && typeof entry.measured !== "number") {
+    return "(prediction) has a measured value that is no number";
+  }
+  const failed = entry.kind === "check" ? entry.failed : [];
+  return Array.isArray(failed) && failed.every((name) => typeof name === "string")
+    ? null
+    : "(check) has no list of failed properties";
+}
+
+/** @throws P2pError `usage` unless it can name an entry. */
+export function expectId(id: unknown, who: string): asserts id is string {
+  if (typeof id === "string" && id.trim() !== "" && id.length <= 100) return;
+  throw new P2pError(
+    "usage",
+    `${who} was given ${typeof id === "string" ? `the name ${JSON.stringify(id.slice(0, 20))}` : `${typeof id} as a name`}`,
+    'Give a name that is unique in the course, such as "01-launch-overhead".',
+  );
 }
 
 /** Adds an entry, or replaces the one of the same kind, id and machine. */

@@ -1,15 +1,16 @@
 import { P2pError } from "../errors.js";
 import { provenancesOf, type Table } from "../measure/table.js";
 import { type MimeBundle, richDisplay } from "../rich.js";
-import { enter, type PredictionEntry } from "./ledger.js";
+import { enter, expectId, type PredictionEntry } from "./ledger.js";
 
 /**
  * Writes down a guess before measuring: `lab.predict("01-peer-8B", "10 us")`.
  * @param value a number and its unit, in one text.
  */
 export function predict(id: string, value: string): Prediction {
-  const match = /^\s*([+-]?\d+(?:\.\d+)?(?:e[+-]?\d+)?)\s*([^\d\s.].*?)\s*$/i.exec(value);
-  if (!match) {
+  expectId(id, "lab.predict");
+  const match = /^\s*([+-]?\d+(?:\.\d+)?(?:e[+-]?\d+)?)\s*([^\d\s.].*?)\s*$/i.exec(String(value));
+  if (!match || !Number.isFinite(Number(match[1]))) {
     throw new P2pError(
       "usage",
       `not a prediction: ${JSON.stringify(value)}`,

@@ -42,10 +42,10 @@ export const FIT_SIZES: readonly number[] = sizes("8 B", "64 MiB", { factor: 8 }
 export async function breakdown(machine: Machine, options: BreakdownOptions): Promise<Table> {
   expectMachine(machine, "lab.breakdown");
   expectOptions(options, "lab.breakdown");
-  const paths = (Array.isArray(options.path) ? options.path : [options.path ?? "peer"]) as readonly Path[];
-  const shown = (Array.isArray(options.bytes) ? options.bytes : [options.bytes]).map((size: Bytes) =>
-    parseBytes(size),
-  );
+  const named = (Array.isArray(options.path) ? options.path : [options.path ?? "peer"]) as readonly Path[];
+  const paths = [...new Set(named)];
+  const wanted: readonly Bytes[] = Array.isArray(options.bytes) ? options.bytes : [options.bytes];
+  const shown = [...new Set(wanted.map(parseBytes))];
   expectSome(paths, "path", "lab.breakdown");
   expectSome(shown, "bytes", "lab.breakdown");
   const ladder = [...new Set([...FIT_SIZES, ...shown])].sort((a, b) => a - b);

@@ -28,8 +28,8 @@ export interface SweepOptions {
 export async function sweep(machine: Machine, options: SweepOptions): Promise<Table> {
   expectMachine(machine, "lab.sweep");
   expectOptions(options, "lab.sweep");
-  const paths = expectSome(listOf(options.path ?? "peer"), "path", "lab.sweep");
-  const sizes = expectSome(listOf(options.bytes), "bytes", "lab.sweep").map(parseBytes);
+  const paths = [...new Set(expectSome(listOf(options.path ?? "peer"), "path", "lab.sweep"))];
+  const sizes = [...new Set(expectSome(listOf(options.bytes), "bytes", "lab.sweep").map(parseBytes))];
   const cells = paths.flatMap((path) => sizes.map((bytes) => ({ path, bytes })));
   const order = new Random(cells.length).shuffle(cells.map((_, index) => index));
   const rows: Record<string, unknown>[] = new Array(cells.length);
