@@ -1,7 +1,11 @@
-import type { Trace } from "../machine.js";
-import type { NativeTrace } from "../native.js";
+import { P2pError } from "../errors.js";
+import type { RunOptions, Trace } from "../machine.js";
+import { type NativeExecutor, type NativeTrace, translate } from "../native.js";
 import type { Program } from "../program.js";
 import { type Span, timelineOf } from "../timeline.js";
+import { DEADLINE_MS, throwIfCancelled } from "./cuda-calls.js";
+
+const TRACE_ITERATIONS = 200;
 
 /** Kinds of records, as the addon numbers them. */
 const API = 1;
@@ -9,6 +13,27 @@ const COPY = 2;
 
 /** Or why the traced pass is of no use. */
 export type TraceResult = { trace: Trace; warnings: string[] } | { reason: string };
+
+/** The traced pass; a reason in its place where there is no tracer. */
+export async function trace(
+  executor: NativeExecutor,
+  program: Program,
+  options: RunOptions,
+): Promise<TraceResult> {
+  throwIfCancelled(options.signal);
+  try {
+    const iterations = options.traceIterations ?? TRACE_ITERATIONS;
+    const native = await executor.trace(iterations, options.trace === "full", DEADLINE_MS);
+    if (native.cancelled) throwIfCancelled(options.signal, true);
+    return traceOf(program, native);
+  } catch (error) {
+    const failure = translate(error);
+    if (failure instanceof P2pError && failure.code === "not-available") {
+      return { reason: `${failure.message} → ${failure.hint}` };
+    }
+    throw failure;
+  }
+}
 
 /**
  * Turns the records of a traced pass into parts per iteration and a timeline. A record belongs to the iteration in whose
