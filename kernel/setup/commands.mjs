@@ -219,18 +219,37 @@ async function test(filters) {
   });
 }
 
+/** The suites that need a GPU: here they fail without one instead of being skipped. */
+async function testGpu(filters) {
+  await setUp("no");
+  const suites = filters.length > 0 ? filters.map((filter) => `gpu/${filter}`) : ["gpu/"];
+  return await foreground(process.execPath, [join(ROOT, "dist/test/run.js"), ...suites], {
+    ...process.env,
+    P2PLAB_REQUIRE_GPU: "1",
+  });
+}
+
+async function bench(args) {
+  await setUp("no");
+  return await foreground(process.execPath, [join(ROOT, "dist/test/bench/run.js"), ...args]);
+}
+
 const COMMANDS = {
   setup: () => setUp("needed").then(() => 0),
   build,
   start,
   test,
+  "test:gpu": testGpu,
+  bench,
 };
 
 /** Runs a command and ends the process with its exit code. */
 export async function main([name, ...args]) {
   const command = Object.hasOwn(COMMANDS, name ?? "") ? COMMANDS[name] : null;
   if (!command) {
-    say("usage: node kernel/setup.mjs setup | build | start [--headless] [--machine M] | test [FILTER…]");
+    say(
+      "usage: node kernel/setup.mjs setup | build | start [--headless] [--machine M] | test [FILTER…] | test:gpu [FILTER…] | bench NAME",
+    );
     process.exit(2);
   }
   try {

@@ -1,0 +1,57 @@
+/** What the measured loop adds to a hand-written one, both in one process: test/native/harness.cc. */
+import { execFileSync } from "node:child_process";
+import { type BenchRow, measured } from "../../bench/row.js";
+import { coreProgram } from "../../native/toolchain.js";
+import { failed, type Group, type RowSpec } from "./group.js";
+
+const AT_MOST_50_NS = { max: 50 };
+
+interface Harness {
+  /** GPU that the copies of GPU 0 go to: itself where there is no other. */
+  readonly toGpu: number;
+  readonly bytes: number;
+  readonly iterations: number;
+  readonly rounds: number;
+  readonly bareNs: number;
+  readonly bareStampedNs: number;
+  readonly executorNs: number;
+  readonly addedNs: number;
+  readonly clockCostNs: number;
+}
+
+const BARE = "loop overhead by iteration, over the bare driver loop";
+const STAMPED = "loop overhead by iteration, over a loop that stamps start and end";
+const COMMON = { unit: "ns", bar: AT_MOST_50_NS, gpus: 1, needs: ["loops"] } as const;
+
+export const overhead: Group<RowSpec> = {
+  specs: [
+    { ...COMMON, name: BARE },
+    { ...COMMON, name: STAMPED },
+  ],
+  async run(bench, wanted) {
+    bench.say("loop overhead (builds test/native/harness.cc)");
+    let result: Harness;
+    try {
+      const harness = coreProgram("harness", "test/native/harness.cc", ["-O2"]);
+      result = JSON.parse(execFileSync(harness, ["8"], { encoding: "utf8", timeout: 120_000 }));
+    } catch (error) {
+      return wanted.map((spec) => failed(spec, error));
+    }
+    const { toGpu, bareNs, bareStampedNs, executorNs, addedNs, clockCostNs, rounds, iterations } = result;
+    const detail = {
+      to_gpu: toGpu,
+      executor_ns: executorNs,
+      bare_ns: bareNs,
+      stamped_ns: bareStampedNs,
+      clock_reading_ns: clockCostNs,
+      rounds,
+      iterations,
+      definition:
+        "an 8-byte copy and a spin on cuStreamQuery; whole loops divided by their iterations, taking turns",
+    };
+    return wanted.map(
+      (spec): BenchRow =>
+        measured(spec.name, spec.name === BARE ? executorNs - bareNs : addedNs, "ns", spec.bar, detail),
+    );
+  },
+};
