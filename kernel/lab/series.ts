@@ -1,0 +1,250 @@
+/**
+ * What a series of samples is like beside its median: whether it settled late, drifted, jumped or has two modes. A flag keeps
+ * the numbers and tells the reader; nothing is thrown away.
+ */
+import { P2pError } from "./errors.js";
+import { quantileSorted } from "./sampling.js";
+
+/** A change smaller than this share of the median is no news, however certain it is. */
+const LEAST_CHANGE = 0.03;
+/** Blocks whose medians stand for the series: outliers and one-sample noise are gone, a trend is not. */
+const BLOCKS = 20;
+/** Fewer samples than this say nothing about how they change. */
+const LEAST_SAMPLES = 60;
+
+export interface Drift {
+  /** Change over the whole series by the median slope (Theil and Sen), as a share of the median. */
+  readonly change: number;
+}
+
+export interface ChangePoint {
+  /** Index of the first sample after the change. */
+  readonly at: number;
+  readonly beforeNs: number;
+  readonly afterNs: number;
+}
+
+export interface Modes {
+  readonly lowNs: number;
+  readonly highNs: number;
+  /** Share of samples in the higher mode. */
+  readonly highShare: number;
+}
+
+export interface SeriesShape {
+  /** Leading samples that are unlike the rest (MSER-5); 0 when it began settled. */
+  readonly unsettled: number;
+  readonly drift: Drift | null;
+  readonly changePoint: ChangePoint | null;
+  readonly modes: Modes | null;
+}
+
+/**
+ * Looks at samples in the order they were taken.
+ * @throws P2pError `usage` for an empty series.
+ */
+export function shapeOf(samplesNs: Float64Array): SeriesShape {
+  if (samplesNs.length === 0)
+    throw new P2pError("usage", "a series of no samples", "Give at least one sample.");
+  const sorted = samplesNs.slice().sort();
+  const medianNs = quantileSorted(sorted, 0.5);
+  const long = samplesNs.length >= LEAST_SAMPLES && medianNs > 0;
+  const changePoint = long ? changePointOf(samplesNs, medianNs) : null;
+  return {
+    unsettled: long ? unsettledOf(samplesNs) : 0,
+    drift: long && !changePoint ? driftOf(samplesNs, medianNs) : null,
+    changePoint,
+    modes: long ? modesOf(sorted, medianNs) : null,
+  };
+}
+
+/** The flags in words, for a table or a warning; empty for a series of one kind. */
+export function flagsOf(shape: SeriesShape): string[] {
+  const { unsettled, drift, changePoint, modes } = shape;
+  const us = (ns: number) => `${Number((ns / 1e3).toPrecision(3))} µs`;
+  return [
+    ...(unsettled > 0 ? [`unsettled: the first ${unsettled} samples are unlike the rest`] : []),
+    ...(drift ? [`drift: ${drift.change > 0 ? "+" : "−"}${percent(drift.change)} over the series`] : []),
+    ...(changePoint
+      ? [
+          `jump: ${us(changePoint.beforeNs)} before sample ${changePoint.at}, ${us(changePoint.afterNs)} after`,
+        ]
+      : []),
+    ...(modes
+      ? [`two modes: ${us(modes.lowNs)} and ${us(modes.highNs)} (${percent(modes.highShare)} of samples)`]
+      : []),
+  ];
+}
+
+function percent(share: number): string {
+  return `${Number((Math.abs(share) * 100).toPrecision(2))} %`;
+}
+
+/**
+ * The truncation that leaves the smallest standard error of the mean over batches of five (White, Cobb and Spratt, "A
+ * comparison of five steady-state truncation heuristics", WSC 2000). Ranks take the place of values, so that one outlier
+ * does not decide; a truncation beyond half of the series means that it never settled, and none that is not worth a tenth
+ * of the error is made.
+ */
+function unsettledOf(samplesNs: Float64Array): number {
+  const ranks = ranksOf(samplesNs);
+  const batches: number[] = [];
+  for (let i = 0; i + 5 <= ranks.length; i += 5) {
+    batches.push(
+      ((ranks[i] as number) +
+        (ranks[i + 1] as number) +
+        (ranks[i + 2] as number) +
+        (ranks[i + 3] as number) +
+        (ranks[i + 4] as number)) /
+        5,
+    );
+  }
+  let sum = 0;
+  let squares = 0;
+  let best = { from: 0, error: Number.POSITIVE_INFINITY };
+  let whole = 0;
+  for (let from = batches.length - 1; from >= 0; from--) {
+    const value = batches[from] as number;
+    sum += value;
+    squares += value * value;
+    const n = batches.length - from;
+    if (n < batches.length / 2) continue;
+    const error = (squares - (sum * sum) / n) / (n * n);
+    if (error <= best.error) best = { from, error };
+    whole = error;
+  }
+  return best.error < 0.9 * whole ? best.from * 5 : 0;
+}
+
+/** Median slope of the block medians, where Mann and Kendall's test is sure of it (two-sided, p < 0.001). */
+function driftOf(samplesNs: Float64Array, medianNs: number): Drift | null {
+  const blocks = blockMedians(samplesNs);
+  let s = 0;
+  const slopes: number[] = [];
+  for (let i = 0; i < BLOCKS; i++) {
+    for (let j = i + 1; j < BLOCKS; j++) {
+      const rise = (blocks[j] as number) - (blocks[i] as number);
+      s += Math.sign(rise);
+      slopes.push(rise / (j - i));
+    }
+  }
+  const z = (Math.abs(s) - 1) / Math.sqrt((BLOCKS * (BLOCKS - 1) * (2 * BLOCKS + 5)) / 18);
+  const change = (quantileSorted(Float64Array.from(slopes).sort(), 0.5) * BLOCKS) / medianNs;
+  return z > 3.29 && Math.abs(change) >= LEAST_CHANGE ? { change } : null;
+}
+
+/**
+ * Pettitt's rank test for one change of location (p < 0.001), kept where the medians of the two parts differ by more than
+ * {@link LEAST_CHANGE} and by more than each part's own spread explains, and a step fits the blocks better than a slope.
+ */
+function changePointOf(samplesNs: Float64Array, medianNs: number): ChangePoint | null {
+  const n = samplesNs.length;
+  const ranks = ranksOf(samplesNs);
+  let sum = 0;
+  let largest = 0;
+  let at = 0;
+  for (let k = 1; k < n; k++) {
+    sum += ranks[k - 1] as number;
+    const u = Math.abs(2 * sum - k * (n + 1));
+    if (u > largest) [largest, at] = [u, k];
+  }
+  const p = 2 * Math.exp((-6 * largest * largest) / (n ** 3 + n ** 2));
+  if (p >= 0.001 || at < n / BLOCKS || n - at < n / BLOCKS) return null;
+  const before = samplesNs.slice(0, at).sort();
+  const after = samplesNs.slice(at).sort();
+  const beforeNs = quantileSorted(before, 0.5);
+  const afterNs = quantileSorted(after, 0.5);
+  const spread = Math.max(
+    quantileSorted(before, 0.75) - quantileSorted(before, 0.25),
+    quantileSorted(after, 0.75) - quantileSorted(after, 0.25),
+  );
+  const step = Math.abs(afterNs - beforeNs);
+  if (step < LEAST_CHANGE * medianNs || step < spread / 2) return null;
+  return stepFits(samplesNs, at / n) ? { at, beforeNs, afterNs } : null;
+}
+
+/** Whether two levels, changing at a share of the series, leave smaller residuals of the block medians than one slope. */
+function stepFits(samplesNs: Float64Array, share: number): boolean {
+  const blocks = blockMedians(samplesNs);
+  const cut = Math.min(BLOCKS - 1, Math.max(1, Math.round(share * BLOCKS)));
+  const residual = (part: number[]) => {
+    const mean = part.reduce((sum, value) => sum + value, 0) / part.length;
+    return part.reduce((sum, value) => sum + (value - mean) ** 2, 0);
+  };
+  const middle = (BLOCKS - 1) / 2;
+  const mean = blocks.reduce((sum, value) => sum + value, 0) / BLOCKS;
+  const slope =
+    blocks.reduce((sum, value, i) => sum + (i - middle) * (value - mean), 0) /
+    blocks.reduce((sum, _, i) => sum + (i - middle) ** 2, 0);
+  const sloped = blocks.reduce((sum, value, i) => sum + (value - mean - slope * (i - middle)) ** 2, 0);
+  return residual(blocks.slice(0, cut)) + residual(blocks.slice(cut)) < sloped;
+}
+
+/**
+ * The best split of the logarithms into two groups (least squares, exact in one dimension), counted as two modes where
+ * Ashman's D exceeds 4 (2 would separate two normals; the halves of a uniform reach 3.5), each holds 5 % and they lie
+ * {@link LEAST_CHANGE} apart. The outermost percent on each side does not vote.
+ */
+function modesOf(sorted: Float64Array, medianNs: number): Modes | null {
+  const n = sorted.length;
+  const kept = sorted.slice(Math.floor(n / 100), n - Math.floor(n / 100)).filter((value) => value > 0);
+  const logs = kept.map(Math.log);
+  const sums = new Float64Array(logs.length + 1);
+  const squares = new Float64Array(logs.length + 1);
+  // Around the median, so that squares of nearly equal numbers do not cancel.
+  const origin = Math.log(medianNs);
+  logs.forEach((value, i) => {
+    sums[i + 1] = (sums[i] as number) + (value - origin);
+    squares[i + 1] = (squares[i] as number) + (value - origin) ** 2;
+  });
+  const part = (from: number, to: number) => {
+    const count = to - from;
+    const mean = ((sums[to] as number) - (sums[from] as number)) / count;
+    const variance = Math.max(0, ((squares[to] as number) - (squares[from] as number)) / count - mean * mean);
+    return { count, mean, variance };
+  };
+  const least = Math.max(3, Math.ceil(logs.length * 0.05));
+  let cut = 0;
+  let best = Number.POSITIVE_INFINITY;
+  for (let i = least; i <= logs.length - least; i++) {
+    const low = part(0, i);
+    const high = part(i, logs.length);
+    const within = low.count * low.variance + high.count * high.variance;
+    if (within < best) [best, cut] = [within, i];
+  }
+  if (cut === 0) return null;
+  const low = part(0, cut);
+  const high = part(cut, logs.length);
+  // Two steps of a clock are no modes: a spread of nothing counts as a tenth of the least change.
+  const spread = Math.max(Math.sqrt(low.variance + high.variance), LEAST_CHANGE / 10);
+  const apart = high.mean - low.mean;
+  if ((Math.SQRT2 * apart) / spread <= 4 || apart < LEAST_CHANGE) return null;
+  return {
+    lowNs: quantileSorted(kept.slice(0, cut), 0.5),
+    highNs: quantileSorted(kept.slice(cut), 0.5),
+    highShare: high.count / logs.length,
+  };
+}
+
+/** Ranks from 1, equal values sharing their mean rank. */
+function ranksOf(values: Float64Array): Float64Array {
+  const order = Uint32Array.from(values, (_, i) => i).sort(
+    (a, b) => (values[a] as number) - (values[b] as number),
+  );
+  const ranks = new Float64Array(values.length);
+  for (let i = 0; i < order.length; ) {
+    let end = i + 1;
+    while (end < order.length && values[order[end] as number] === values[order[i] as number]) end++;
+    for (let k = i; k < end; k++) ranks[order[k] as number] = (i + end + 1) / 2;
+    i = end;
+  }
+  return ranks;
+}
+
+function blockMedians(samplesNs: Float64Array): number[] {
+  return Array.from({ length: BLOCKS }, (_, block) => {
+    const from = Math.floor((block * samplesNs.length) / BLOCKS);
+    const to = Math.floor(((block + 1) * samplesNs.length) / BLOCKS);
+    return quantileSorted(samplesNs.slice(from, to).sort(), 0.5);
+  });
+}
