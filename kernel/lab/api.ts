@@ -1,6 +1,7 @@
 /** Everything that a notebook calls `lab`. */
 export { check, type Properties } from "./analyze/check.js";
 export { type ConditionClaim, claim, type RangeClaim } from "./analyze/claim.js";
+export { Compared, type CompareOptions, type Comparison, compare } from "./analyze/compare.js";
 export { crossover } from "./analyze/crossover.js";
 export { ledger } from "./analyze/ledger.js";
 export { predict } from "./analyze/predict.js";
