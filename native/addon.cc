@@ -13,6 +13,7 @@
 #include "driver_library.h"
 #include "executor_object.h"
 #include "js_errors.h"
+#include "nvml_object.h"
 #include "peers.h"
 
 namespace p2p {
@@ -41,6 +42,7 @@ Napi::Value availability(const Napi::CallbackInfo& info) {
     Napi::Object result = Napi::Object::New(env);
     result.Set("cuda", libraryObject(env, cuda.available, cuda.reason, cuda.version, cuda.path));
     result.Set("cupti", libraryObject(env, cupti.available, cupti.reason, cupti.version, cupti.path));
+    result.Set("nvml", nvmlAvailability(env));
     result.Set("deviceCount", cuda.deviceCount);
     result.Set("kernelModule",
                kernelModule.empty() ? env.Null() : Napi::Value(Napi::String::New(env, kernelModule)));
@@ -147,6 +149,10 @@ Napi::Object initialize(Napi::Env env, Napi::Object exports) {
   exports.Set("enablePeer", Napi::Function::New<enablePeer>(env, "enablePeer"));
   exports.Set("disablePeer", Napi::Function::New<disablePeer>(env, "disablePeer"));
   exports.Set("retainContext", Napi::Function::New<retainContext>(env, "retainContext"));
+  exports.Set("nvmlFacts", Napi::Function::New<nvmlFacts>(env, "nvmlFacts"));
+  exports.Set("nvmlState", Napi::Function::New<nvmlState>(env, "nvmlState"));
+  exports.Set("nvmlClocks", Napi::Function::New<nvmlClocks>(env, "nvmlClocks"));
+  exports.Set("nvmlPair", Napi::Function::New<nvmlPair>(env, "nvmlPair"));
   return exports;
 }
 

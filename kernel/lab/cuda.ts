@@ -14,14 +14,15 @@ import {
 } from "./native.js";
 import { type Bytes, formatBytes, parseBytes } from "./units.js";
 
-/** Whether CUDA and CUPTI can be used here, and why not. Never throws. */
+/** Whether CUDA, CUPTI and NVML can be used here, and why not. Never throws. */
 export function availability(): NativeAvailability {
   try {
     return loadAddon().availability();
   } catch (error) {
     const reason = error instanceof P2pError ? `${error.message} ${error.hint}` : String(error);
     const library = { available: false, reason, version: null, path: null };
-    return { cuda: library, cupti: library, deviceCount: 0, kernelModule: null };
+    const nvml = { ...library, driverVersion: null };
+    return { cuda: library, cupti: library, nvml, deviceCount: 0, kernelModule: null };
   }
 }
 

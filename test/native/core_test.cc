@@ -16,43 +16,13 @@
 #include "devices.h"
 #include "driver_library.h"
 #include "executor.h"
+#include "expect.h"
 #include "host_thread.h"
 #include "memory_block.h"
 
 using namespace p2p;
 
 namespace {
-
-[[noreturn]] void fail(const char* file, int line, const std::string& what) {
-  std::fprintf(stderr, "%s:%d: %s\n", file, line, what.c_str());
-  std::exit(1);
-}
-
-#define EXPECT(condition)                                                \
-  do {                                                                   \
-    if (!(condition)) fail(__FILE__, __LINE__, "not true: " #condition); \
-  } while (false)
-
-#define EXPECT_EQ(a, b)                                                                    \
-  do {                                                                                     \
-    const auto va = (a);                                                                   \
-    const auto vb = (b);                                                                   \
-    if (!(va == vb))                                                                       \
-      fail(__FILE__, __LINE__,                                                             \
-           std::string(#a) + " is " + std::to_string(va) + ", not " + std::to_string(vb)); \
-  } while (false)
-
-// The failure that the work throws.
-Failure failureOf(const std::function<void()>& work, int line) {
-  try {
-    work();
-  } catch (const Failure& failure) {
-    return failure;
-  }
-  fail(__FILE__, line, "nothing was thrown");
-}
-
-#define FAILURE(...) failureOf([&] { __VA_ARGS__; }, __LINE__)
 
 constexpr std::uint64_t kBytes = 1000;
 
@@ -451,17 +421,5 @@ const std::map<std::string, std::function<void()>> kTests = {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const auto test = kTests.find(argc == 2 ? argv[1] : "");
-  if (test == kTests.end()) {
-    std::fprintf(stderr, "usage: core_test NAME\n");
-    return 2;
-  }
-  try {
-    test->second();
-  } catch (const std::exception& exception) {
-    fail(__FILE__, __LINE__, std::string("thrown: ") + exception.what());
-  }
-  // A forced failure may hit a release as well.
-  if (!std::getenv("P2PLAB_FAKE_FAIL")) EXPECT_EQ(failedReleases(), 0L);
-  return 0;
+  return runTest(kTests, argc, argv);
 }

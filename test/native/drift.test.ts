@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { CUDA_INCLUDE, missing, ROOT } from "./toolchain.js";
+import { CUDA_INCLUDE, missing, NVML_INCLUDE, ROOT } from "./toolchain.js";
 
 const test = suite("what is written down twice stays the same");
 
@@ -26,6 +26,25 @@ if (headers) {
     const drifted = compile("test/native/api_drift.cc", ["-DP2P_DRIFT_EXAMPLE"]);
     assert.is.not(drifted.status, 0);
     assert.match(drifted.stderr, "CUPTI_ACTIVITY_MEMCPY_KIND_DTOH");
+  });
+}
+
+const nvml = missing("compiler") ?? missing("nvml header");
+if (nvml) {
+  test.skip(`skipped (optional): ${nvml}`, () => {});
+} else {
+  const compileNvml = (flags: readonly string[] = []) =>
+    compile("test/native/nvml_drift.cc", ["-I", NVML_INCLUDE, ...flags]);
+
+  test("our declarations of NVML fit the real header", () => {
+    const checked = compileNvml();
+    assert.is(checked.status, 0, checked.stderr);
+  });
+
+  test("a declaration of NVML's that does not fit is found", () => {
+    const drifted = compileNvml(["-DP2P_DRIFT_EXAMPLE"]);
+    assert.is.not(drifted.status, 0);
+    assert.match(drifted.stderr, "NVML_P2P_STATUS_NOT_SUPPORTED");
   });
 }
 

@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { coreProgram, fakeEnvironment, missing } from "./toolchain.js";
+import { coreProgram, fakeEnvironment, missing, SANITIZED } from "./toolchain.js";
 
 export const TIME_LIMIT_S = 900;
 
@@ -84,8 +84,7 @@ function fails(rule: string, reason: string): Record<string, string> {
 }
 
 function passes(name: string, settings: Record<string, string> = {}): void {
-  const flags = ["-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"];
-  const program = coreProgram("core_test", "test/native/core_test.cc", flags);
+  const program = coreProgram("core_test", "test/native/core_test.cc", SANITIZED);
   const env = { ...fakeEnvironment(settings), ASAN_OPTIONS: "detect_leaks=1" };
   const run = spawnSync(program, [name], { env, encoding: "utf8", timeout: 300_000 });
   assert.is(run.status, 0, `${name} ${JSON.stringify(settings)}\n${run.stderr}`);

@@ -13,11 +13,14 @@ const CXX = process.env.CXX ?? "g++";
 export const ADDON = process.env.P2PLAB_ADDON ?? join(ROOT, "build/Release/p2p.node");
 
 /** Why a tool or file that some tests need is missing; null when it is there. */
-export function missing(what: "compiler" | "addon" | "nvcc" | "cuda headers"): string | null {
+export function missing(what: "compiler" | "addon" | "nvcc" | "cuda headers" | "nvml header"): string | null {
   if (process.platform !== "linux") return "the addon measures on Linux only";
   if (what === "addon") return existsSync(ADDON) ? null : `no ${ADDON} (npm run build:addon)`;
   if (what === "cuda headers") {
     return existsSync(join(CUDA_INCLUDE, "cupti.h")) ? null : `no cupti.h in ${CUDA_INCLUDE}`;
+  }
+  if (what === "nvml header") {
+    return existsSync(join(NVML_INCLUDE, "nvml.h")) ? null : `no nvml.h in ${NVML_INCLUDE}`;
   }
   const tool = what === "compiler" ? CXX : "nvcc";
   return spawnSync(tool, ["--version"]).status === 0 ? null : `no ${tool} on this machine`;
@@ -25,11 +28,21 @@ export function missing(what: "compiler" | "addon" | "nvcc" | "cuda headers"): s
 
 export const CUDA_INCLUDE = join(process.env.CUDA_HOME ?? "/usr/local/cuda", "include");
 
+/** Where nvml.h is: in the toolkit, unless P2PLAB_NVML_INCLUDE names another folder (pip's nvidia-nvml-dev has one). */
+export const NVML_INCLUDE = process.env.P2PLAB_NVML_INCLUDE ?? CUDA_INCLUDE;
+
 /** The stand-in libcuda; `old` lacks a symbol. */
 export function fakeCuda(old = false): string {
   return old
     ? build("libcuda-old.so.1", standIn("cuda"), [...SHARED, "-DP2P_FAKE_OLD_DRIVER"])
     : build("libcuda.so.1", standIn("cuda"), SHARED);
+}
+
+/** The stand-in libnvidia-ml; `old` lacks what came after CUDA 11.1. */
+export function fakeNvml(old = false): string {
+  return old
+    ? build("libnvidia-ml-old.so.1", standIn("nvml"), [...SHARED, "-DP2P_FAKE_OLD_NVML"])
+    : build("libnvidia-ml.so.1", standIn("nvml"), SHARED);
 }
 
 export function fakeCupti(): string {
@@ -50,6 +63,9 @@ function standIn(library: string): string[] {
 
 /** Files of native/ that know Node.js; everything else is the core. */
 const NODE_FILES = /^(addon|addon_data|arguments|js_errors|\w+_object)\.cc$/;
+
+/** Flags of a program that stops at the first error of memory or arithmetic. */
+export const SANITIZED = ["-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"];
 
 /** A program of test/native/ with the core of the addon. */
 export function coreProgram(name: string, source: string, flags: readonly string[]): string {
@@ -121,7 +137,13 @@ function compileAll(flags: readonly string[], wanted: readonly { source: string;
 /** Environment of a process that uses the stand-ins; nothing of the machine's own CUDA gets in. */
 export function fakeEnvironment(settings: Record<string, string> = {}): NodeJS.ProcessEnv {
   const own = Object.entries(process.env).filter(([name]) => !/^(P2PLAB_|CUDA_|LD_LIBRARY_PATH)/.test(name));
-  return { ...Object.fromEntries(own), P2PLAB_LIBCUDA: fakeCuda(), P2PLAB_CUPTI: fakeCupti(), ...settings };
+  return {
+    ...Object.fromEntries(own),
+    P2PLAB_LIBCUDA: fakeCuda(),
+    P2PLAB_CUPTI: fakeCupti(),
+    P2PLAB_NVML: fakeNvml(),
+    ...settings,
+  };
 }
 
 /**
