@@ -4,6 +4,8 @@ import { type BenchRow, measured } from "../../bench/row.js";
 import { coreProgram } from "../../native/toolchain.js";
 import { failed, type Group, type RowSpec } from "./group.js";
 
+/** How its program is built: name, source, flags. */
+export const HARNESS = ["harness", "test/native/harness.cc", ["-O2"]] as const;
 const AT_MOST_50_NS = { max: 50 };
 
 interface Harness {
@@ -32,7 +34,7 @@ export const overhead: Group<RowSpec> = {
     bench.say("loop overhead (builds test/native/harness.cc)");
     let result: Harness;
     try {
-      const harness = coreProgram("harness", "test/native/harness.cc", ["-O2"]);
+      const harness = coreProgram(...HARNESS);
       result = JSON.parse(execFileSync(harness, ["8"], { encoding: "utf8", timeout: 120_000 }));
     } catch (error) {
       return wanted.map((spec) => failed(spec, error));
