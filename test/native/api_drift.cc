@@ -1,56 +1,23 @@
-// Holds native/cuda_api.h and native/cupti_api.h against the real headers: it compiles, or they have drifted.
-// clang-format off: ours first, because cuda.h defines macros of the names that it versions
-#include "cuda_api.h"
-#include "cupti_api.h"
+// Holds native/cuda_api.h against the real cuda.h: it compiles, or they have drifted.
 
+// So that cuda.h declares every function by the name that the library exports, old versions beside new ones.
+#define __CUDA_API_VERSION_INTERNAL
 #include <cuda.h>
-#include <cupti.h>
-// clang-format on
 
 #include <cstddef>
-#include <type_traits>
+
+#include "cuda_api.h"
+#include "drift.h"
 
 namespace cu = p2p::cu;
-namespace cupti = p2p::cupti;
 
 namespace {
-
-// Same size and same register class: a pointer for a pointer, a whole number or enum for a whole number or
-// enum.
-template <typename A, typename B>
-constexpr bool sameShape = sizeof(A) == sizeof(B) && std::is_pointer_v<A> == std::is_pointer_v<B> &&
-                           (std::is_integral_v<A> || std::is_enum_v<A>) ==
-                               (std::is_integral_v<B> || std::is_enum_v<B>);
-
-template <typename A, typename B>
-struct SameCall : std::false_type {};
-
-template <typename R1, typename... A1, typename R2, typename... A2>
-struct SameCall<R1 (*)(A1...), R2 (*)(A2...)> {
-  static constexpr bool test() {
-    if constexpr (sizeof...(A1) == sizeof...(A2))
-      return sameShape<R1, R2> && (sameShape<A1, A2> && ...);
-    else
-      return false;
-  }
-  static constexpr bool value = test();
-};
 
 #define SAME_DRIVER_CALL(name, ...) \
   static_assert(SameCall<decltype(cu::EntryPoints::name), decltype(&::name)>::value, #name);
 P2P_DRIVER_ENTRY_POINTS(SAME_DRIVER_CALL)
 #define SAME_OPTIONAL_CALL(since, name, ...) SAME_DRIVER_CALL(name)
 P2P_OPTIONAL_ENTRY_POINTS(SAME_OPTIONAL_CALL)
-
-#define SAME_CUPTI_CALL(name, ...) \
-  static_assert(SameCall<decltype(cupti::EntryPoints::name), decltype(&::name)>::value, #name);
-P2P_CUPTI_ENTRY_POINTS(SAME_CUPTI_CALL)
-#if CUDA_VERSION >= 12030
-P2P_CUPTI_OPTIONAL_ENTRY_POINTS(SAME_CUPTI_CALL)
-#endif
-
-#define SAME(ours, theirs) \
-  static_assert(static_cast<long long>(ours) == static_cast<long long>(theirs), #theirs)
 
 SAME(sizeof(cu::Uuid), sizeof(CUuuid));
 SAME(sizeof(cu::DevicePtr), sizeof(CUdeviceptr));
@@ -79,6 +46,25 @@ SAME(cu::kInvalidHandle, CUDA_ERROR_INVALID_HANDLE);
 SAME(cu::kNotFound, CUDA_ERROR_NOT_FOUND);
 SAME(cu::kNotReady, CUDA_ERROR_NOT_READY);
 SAME(cu::kIllegalAddress, CUDA_ERROR_ILLEGAL_ADDRESS);
+SAME(cu::kLaunchOutOfResources, CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
+SAME(cu::kAssert, CUDA_ERROR_ASSERT);
+SAME(cu::kHostMemoryAlreadyRegistered, CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
+SAME(cu::kHostMemoryNotRegistered, CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
+SAME(cu::kHardwareStackError, CUDA_ERROR_HARDWARE_STACK_ERROR);
+SAME(cu::kIllegalInstruction, CUDA_ERROR_ILLEGAL_INSTRUCTION);
+SAME(cu::kMisalignedAddress, CUDA_ERROR_MISALIGNED_ADDRESS);
+SAME(cu::kInvalidAddressSpace, CUDA_ERROR_INVALID_ADDRESS_SPACE);
+SAME(cu::kInvalidPc, CUDA_ERROR_INVALID_PC);
+SAME(cu::kStreamCaptureUnsupported, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+SAME(cu::kStreamCaptureInvalidated, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+SAME(cu::kStreamCaptureMerge, CUDA_ERROR_STREAM_CAPTURE_MERGE);
+SAME(cu::kStreamCaptureUnmatched, CUDA_ERROR_STREAM_CAPTURE_UNMATCHED);
+SAME(cu::kStreamCaptureUnjoined, CUDA_ERROR_STREAM_CAPTURE_UNJOINED);
+SAME(cu::kStreamCaptureIsolation, CUDA_ERROR_STREAM_CAPTURE_ISOLATION);
+SAME(cu::kStreamCaptureImplicit, CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
+SAME(cu::kCapturedEvent, CUDA_ERROR_CAPTURED_EVENT);
+SAME(cu::kStreamCaptureWrongThread, CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD);
+SAME(cu::kGraphExecUpdateFailure, CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE);
 SAME(cu::kLaunchTimeout, CUDA_ERROR_LAUNCH_TIMEOUT);
 SAME(cu::kPeerAccessAlreadyEnabled, CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED);
 SAME(cu::kPeerAccessNotEnabled, CUDA_ERROR_PEER_ACCESS_NOT_ENABLED);
@@ -112,98 +98,90 @@ SAME(cu::kStreamNonBlocking, CU_STREAM_NON_BLOCKING);
 SAME(cu::kEventDisableTiming, CU_EVENT_DISABLE_TIMING);
 SAME(cu::kMemHostAllocPortable, CU_MEMHOSTALLOC_PORTABLE);
 SAME(cu::kFuncAttributeNumRegs, CU_FUNC_ATTRIBUTE_NUM_REGS);
+SAME(cu::kAttributeHostRegisterSupported, CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED);
+SAME(cu::kAttributeVirtualMemorySupported, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED);
+SAME(cu::kAttributeMemoryPoolsSupported, CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED);
+SAME(cu::kFuncAttributeMaxThreadsPerBlock, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
+SAME(cu::kFuncAttributeSharedBytes, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES);
+SAME(cu::kFuncAttributeConstBytes, CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES);
+SAME(cu::kFuncAttributeLocalBytes, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES);
+SAME(cu::kFuncAttributePtxVersion, CU_FUNC_ATTRIBUTE_PTX_VERSION);
+SAME(cu::kFuncAttributeBinaryVersion, CU_FUNC_ATTRIBUTE_BINARY_VERSION);
+SAME(cu::kFuncAttributeMaxDynamicSharedBytes, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES);
+SAME(cu::kCaptureGlobal, CU_STREAM_CAPTURE_MODE_GLOBAL);
+SAME(cu::kCaptureThreadLocal, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
+SAME(cu::kCaptureRelaxed, CU_STREAM_CAPTURE_MODE_RELAXED);
+SAME(cu::kCaptureNone, CU_STREAM_CAPTURE_STATUS_NONE);
+SAME(cu::kCaptureActive, CU_STREAM_CAPTURE_STATUS_ACTIVE);
+SAME(cu::kCaptureInvalidated, CU_STREAM_CAPTURE_STATUS_INVALIDATED);
+SAME(cu::kNodeKernel, CU_GRAPH_NODE_TYPE_KERNEL);
+SAME(cu::kNodeMemcpy, CU_GRAPH_NODE_TYPE_MEMCPY);
+SAME(cu::kNodeMemset, CU_GRAPH_NODE_TYPE_MEMSET);
+SAME(cu::kNodeEmpty, CU_GRAPH_NODE_TYPE_EMPTY);
+SAME(cu::kNodeBatchMemOp, CU_GRAPH_NODE_TYPE_BATCH_MEM_OP);
+SAME(cu::kGraphUpdateSuccess, CU_GRAPH_EXEC_UPDATE_SUCCESS);
+SAME(cu::kGraphUpdateTopologyChanged, CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED);
+SAME(cu::kGraphUpdateNodeTypeChanged, CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED);
+SAME(cu::kWaitValueGeq, CU_STREAM_WAIT_VALUE_GEQ);
+SAME(cu::kWaitValueEq, CU_STREAM_WAIT_VALUE_EQ);
+SAME(cu::kLocationDevice, CU_MEM_LOCATION_TYPE_DEVICE);
+SAME(cu::kLocationHost, CU_MEM_LOCATION_TYPE_HOST);
+SAME(cu::kAllocationPinned, CU_MEM_ALLOCATION_TYPE_PINNED);
+SAME(cu::kHandleNone, CU_MEM_HANDLE_TYPE_NONE);
+SAME(cu::kHandlePosixFile, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
+SAME(cu::kHandleFabric, CU_MEM_HANDLE_TYPE_FABRIC);
+SAME(cu::kAccessNone, CU_MEM_ACCESS_FLAGS_PROT_NONE);
+SAME(cu::kAccessRead, CU_MEM_ACCESS_FLAGS_PROT_READ);
+SAME(cu::kAccessReadWrite, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+SAME(cu::kGranularityMinimum, CU_MEM_ALLOC_GRANULARITY_MINIMUM);
+SAME(cu::kGranularityRecommended, CU_MEM_ALLOC_GRANULARITY_RECOMMENDED);
+SAME(cu::kPoolReleaseThreshold, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD);
+SAME(cu::kSourceOrderStream, CU_MEMCPY_SRC_ACCESS_ORDER_STREAM);
+SAME(cu::kSourceOrderDuringCall, CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL);
+SAME(cu::kSourceOrderAny, CU_MEMCPY_SRC_ACCESS_ORDER_ANY);
+SAME(cu::kIpcLazyEnablePeerAccess, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
+SAME(cu::kPointerContext, CU_POINTER_ATTRIBUTE_CONTEXT);
+SAME(cu::kPointerMemoryType, CU_POINTER_ATTRIBUTE_MEMORY_TYPE);
+SAME(cu::kPointerDeviceOrdinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL);
+SAME(cu::kMemoryTypeHost, CU_MEMORYTYPE_HOST);
+SAME(cu::kMemoryTypeDevice, CU_MEMORYTYPE_DEVICE);
 SAME(cu::kJitErrorLogBuffer, CU_JIT_ERROR_LOG_BUFFER);
 SAME(cu::kJitErrorLogBufferSizeBytes, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES);
 
-SAME(cupti::kSuccess, CUPTI_SUCCESS);
-SAME(cupti::kMaxLimitReached, CUPTI_ERROR_MAX_LIMIT_REACHED);
-SAME(cupti::kNotCompatible, CUPTI_ERROR_NOT_COMPATIBLE);
-SAME(cupti::kNotInitialized, CUPTI_ERROR_NOT_INITIALIZED);
-SAME(cupti::kHardwareBusy, CUPTI_ERROR_HARDWARE_BUSY);
-SAME(cupti::kNotSupported, CUPTI_ERROR_NOT_SUPPORTED);
-SAME(cupti::kVirtualizedDeviceNotSupported, CUPTI_ERROR_VIRTUALIZED_DEVICE_NOT_SUPPORTED);
-SAME(cupti::kInsufficientPrivileges, CUPTI_ERROR_INSUFFICIENT_PRIVILEGES);
-SAME(cupti::kMultipleSubscribersNotSupported, CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED);
-SAME(cupti::kVirtualizedDeviceInsufficientPrivileges, CUPTI_ERROR_VIRTUALIZED_DEVICE_INSUFFICIENT_PRIVILEGES);
-SAME(cupti::kConfidentialComputingNotSupported, CUPTI_ERROR_CONFIDENTIAL_COMPUTING_NOT_SUPPORTED);
-SAME(cupti::kMigDeviceNotSupported, CUPTI_ERROR_MIG_DEVICE_NOT_SUPPORTED);
-SAME(cupti::kWslDeviceNotSupported, CUPTI_ERROR_WSL_DEVICE_NOT_SUPPORTED);
-SAME(cupti::kActivityMemcpy, CUPTI_ACTIVITY_KIND_MEMCPY);
-SAME(cupti::kActivityDriver, CUPTI_ACTIVITY_KIND_DRIVER);
-SAME(cupti::kActivityConcurrentKernel, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
-SAME(cupti::kActivityMemcpy2, CUPTI_ACTIVITY_KIND_MEMCPY2);
-SAME(cupti::kHtoD, CUPTI_ACTIVITY_MEMCPY_KIND_HTOD);
-SAME(cupti::kDtoH, CUPTI_ACTIVITY_MEMCPY_KIND_DTOH);
-SAME(cupti::kDtoD, CUPTI_ACTIVITY_MEMCPY_KIND_DTOD);
-SAME(cupti::kHtoH, CUPTI_ACTIVITY_MEMCPY_KIND_HTOH);
-SAME(cupti::kPtoP, CUPTI_ACTIVITY_MEMCPY_KIND_PTOP);
-SAME(cupti::kDomainDriverApi, CUPTI_CB_DOMAIN_DRIVER_API);
-SAME(cupti::kCbidEventRecord, CUPTI_DRIVER_TRACE_CBID_cuEventRecord);
-SAME(cupti::kCbidStreamQuery, CUPTI_DRIVER_TRACE_CBID_cuStreamQuery);
-SAME(cupti::kCbidStreamSynchronize, CUPTI_DRIVER_TRACE_CBID_cuStreamSynchronize);
-SAME(cupti::kCbidStreamWaitEvent, CUPTI_DRIVER_TRACE_CBID_cuStreamWaitEvent);
-SAME(cupti::kCbidMemcpyAsync, CUPTI_DRIVER_TRACE_CBID_cuMemcpyAsync);
-SAME(cupti::kCbidMemcpyPeerAsync, CUPTI_DRIVER_TRACE_CBID_cuMemcpyPeerAsync);
-
-#define SAME_FIELD(ours, theirs, field)                                    \
-  static_assert(offsetof(cupti::ours, field) == offsetof(theirs, field) && \
-                    sizeof(cupti::ours::field) == sizeof(theirs::field),   \
-                #theirs "::" #field)
-
-#define SAME_MEMCPY(theirs)                     \
-  SAME_FIELD(ActivityMemcpy, theirs, kind);     \
-  SAME_FIELD(ActivityMemcpy, theirs, copyKind); \
-  SAME_FIELD(ActivityMemcpy, theirs, bytes);    \
-  SAME_FIELD(ActivityMemcpy, theirs, start);    \
-  SAME_FIELD(ActivityMemcpy, theirs, end);      \
-  SAME_FIELD(ActivityMemcpy, theirs, deviceId); \
-  SAME_FIELD(ActivityMemcpy, theirs, streamId); \
-  SAME_FIELD(ActivityMemcpy, theirs, correlationId)
-
-#define SAME_PEER(theirs)                           \
-  SAME_FIELD(ActivityMemcpyPtoP, theirs, kind);     \
-  SAME_FIELD(ActivityMemcpyPtoP, theirs, copyKind); \
-  SAME_FIELD(ActivityMemcpyPtoP, theirs, bytes);    \
-  SAME_FIELD(ActivityMemcpyPtoP, theirs, start);    \
-  SAME_FIELD(ActivityMemcpyPtoP, theirs, end);      \
-  SAME_FIELD(ActivityMemcpyPtoP, theirs, deviceId); \
-  SAME_FIELD(ActivityMemcpyPtoP, theirs, streamId); \
-  SAME_FIELD(ActivityMemcpyPtoP, theirs, correlationId)
-
-#define SAME_KERNEL(theirs)                          \
-  SAME_FIELD(ActivityKernel, theirs, kind);          \
-  SAME_FIELD(ActivityKernel, theirs, start);         \
-  SAME_FIELD(ActivityKernel, theirs, end);           \
-  SAME_FIELD(ActivityKernel, theirs, deviceId);      \
-  SAME_FIELD(ActivityKernel, theirs, streamId);      \
-  SAME_FIELD(ActivityKernel, theirs, correlationId); \
-  SAME_FIELD(ActivityKernel, theirs, name)
-
-// Every version of a record since CUDA 11 that the header still knows: the fields we read have never moved.
+// A struct of ours is theirs: as large, and each field that we name at its place.
+#define SAME_PLACE(ours, field, theirs, theirField)                          \
+  static_assert(offsetof(cu::ours, field) == offsetof(theirs, theirField) && \
+                    sizeof(cu::ours::field) == sizeof(theirs::theirField),   \
+                #theirs "::" #theirField)
+SAME(sizeof(cu::MemoryLocation), sizeof(CUmemLocation));
+SAME_PLACE(MemoryLocation, type, CUmemLocation, type);
+SAME_PLACE(MemoryLocation, id, CUmemLocation, id);
+SAME(sizeof(cu::MemoryAllocationProp), sizeof(CUmemAllocationProp));
+SAME_PLACE(MemoryAllocationProp, type, CUmemAllocationProp, type);
+SAME_PLACE(MemoryAllocationProp, requestedHandleTypes, CUmemAllocationProp, requestedHandleTypes);
+SAME_PLACE(MemoryAllocationProp, location, CUmemAllocationProp, location);
+SAME_PLACE(MemoryAllocationProp, allocFlags, CUmemAllocationProp, allocFlags);
+SAME(sizeof(cu::MemoryAccessDesc), sizeof(CUmemAccessDesc));
+SAME_PLACE(MemoryAccessDesc, location, CUmemAccessDesc, location);
+SAME_PLACE(MemoryAccessDesc, flags, CUmemAccessDesc, flags);
+SAME(sizeof(cu::MemoryPoolProps), sizeof(CUmemPoolProps));
+SAME_PLACE(MemoryPoolProps, allocType, CUmemPoolProps, allocType);
+SAME_PLACE(MemoryPoolProps, handleTypes, CUmemPoolProps, handleTypes);
+SAME_PLACE(MemoryPoolProps, location, CUmemPoolProps, location);
+SAME_PLACE(MemoryPoolProps, reserved, CUmemPoolProps, reserved);
+SAME(sizeof(cu::IpcMemoryHandle), sizeof(CUipcMemHandle));
 #if CUDA_VERSION >= 12000
-SAME_MEMCPY(CUpti_ActivityMemcpy4);
-SAME_MEMCPY(CUpti_ActivityMemcpy5);
-SAME_PEER(CUpti_ActivityMemcpyPtoP3);
-SAME_PEER(CUpti_ActivityMemcpyPtoP4);
-SAME_KERNEL(CUpti_ActivityKernel5);
-SAME_KERNEL(CUpti_ActivityKernel6);
-SAME_KERNEL(CUpti_ActivityKernel7);
-SAME_KERNEL(CUpti_ActivityKernel8);
-SAME_KERNEL(CUpti_ActivityKernel9);
+SAME(sizeof(cu::GraphUpdateInfo), sizeof(CUgraphExecUpdateResultInfo));
+SAME_PLACE(GraphUpdateInfo, result, CUgraphExecUpdateResultInfo, result);
+SAME_PLACE(GraphUpdateInfo, errorNode, CUgraphExecUpdateResultInfo, errorNode);
+SAME_PLACE(GraphUpdateInfo, errorFromNode, CUgraphExecUpdateResultInfo, errorFromNode);
 #endif
-#if CUDA_VERSION >= 13000
-SAME_MEMCPY(CUpti_ActivityMemcpy6);
-SAME_KERNEL(CUpti_ActivityKernel10);
-#endif
-SAME_FIELD(ActivityApi, CUpti_ActivityAPI, kind);
-SAME_FIELD(ActivityApi, CUpti_ActivityAPI, cbid);
-SAME_FIELD(ActivityApi, CUpti_ActivityAPI, start);
-SAME_FIELD(ActivityApi, CUpti_ActivityAPI, end);
-SAME_FIELD(ActivityApi, CUpti_ActivityAPI, correlationId);
-
-#ifdef P2P_DRIFT_EXAMPLE
-// drift.test.ts sets it to see that a difference is found.
-SAME(cupti::kHtoD, CUPTI_ACTIVITY_MEMCPY_KIND_DTOH);
+#if CUDA_VERSION >= 12080
+SAME(sizeof(cu::CopyAttributes), sizeof(CUmemcpyAttributes));
+SAME_PLACE(CopyAttributes, sourceOrder, CUmemcpyAttributes, srcAccessOrder);
+SAME_PLACE(CopyAttributes, sourceHint, CUmemcpyAttributes, srcLocHint);
+SAME_PLACE(CopyAttributes, destinationHint, CUmemcpyAttributes, dstLocHint);
+SAME_PLACE(CopyAttributes, flags, CUmemcpyAttributes, flags);
 #endif
 
 }  // namespace
