@@ -61,6 +61,7 @@ enum : Result {
   kJitCompilationDisabled = 223,
   kOperatingSystem = 304,
   kInvalidHandle = 400,
+  kIllegalState = 401,
   kNotFound = 500,
   kNotReady = 600,
   kIllegalAddress = 700,
@@ -146,6 +147,7 @@ enum GraphNodeType : int {
   kNodeKernel = 0,
   kNodeMemcpy = 1,
   kNodeMemset = 2,
+  kNodeGraph = 4,
   kNodeEmpty = 5,
   kNodeBatchMemOp = 12,
 };

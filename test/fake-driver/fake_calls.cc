@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "fake_context.h"
 #include "fake_settings.h"
 
 namespace fake {
@@ -65,6 +66,10 @@ Call::Call(const char* name) : name_(name) {
     if (const std::size_t at = rule.find('@'); at != std::string::npos)
       from_ = std::strtol(rule.c_str() + at + 1, nullptr, 10);
   }
+  const std::string breaking = setting("P2PLAB_FAKE_STICKY");
+  const std::size_t at = breaking.find('@');
+  if (breaking.substr(0, at) == name)
+    breaks_ = at == std::string::npos ? 1 : std::strtol(breaking.c_str() + at + 1, nullptr, 10);
   const std::lock_guard lock(books().mutex);
   books().calls[name] = this;
 }
@@ -72,6 +77,7 @@ Call::Call(const char* name) : name_(name) {
 Result Call::enter() {
   const long times = ++times_;
   if (forced_ != kSuccess && times >= from_) return forced_;
+  if (times == breaks_ && currentContext()) currentContext()->broken = kIllegalAddress;
   if (!initialized && std::strcmp(name_, "cuInit") != 0) return kNotInitialized;
   return kSuccess;
 }

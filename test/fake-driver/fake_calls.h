@@ -23,6 +23,8 @@ class Call {
   std::atomic<long> times_{0};
   Result forced_ = kSuccess;
   long from_ = 1;
+  // The time at which it breaks the current context (P2PLAB_FAKE_STICKY); 0: never.
+  long breaks_ = 0;
 };
 
 // First line of every driver function.

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "fake_calls.h"
+#include "fake_gpus.h"
 #include "fake_settings.h"
 
 using namespace p2p::cu;
@@ -59,6 +60,7 @@ extern "C" {
 
 Result cuDevicePrimaryCtxRetain(Context* context, Device device) {
   ENTER("cuDevicePrimaryCtxRetain");
+  if (device < 0 || device >= deviceCount()) return kInvalidDevice;
   const std::lock_guard lock(contexts().mutex);
   CUctx_st& own = contexts().byGpu[device];
   own.gpu = device;

@@ -94,20 +94,22 @@ Result submitCopy(DevicePtr dst, DevicePtr src, std::size_t bytes, Stream handle
   copy->direct =
       copy->kind() == kPtoP && to->reachableFrom(copy->issuer) && from->reachableFrom(copy->issuer);
   // As the driver does: pageable memory is read before the call returns, and written before it returns.
-  if (copy->fromPageable && copy->to >= 0) {
+  const bool captured = captureOf(*stream) != nullptr;
+  if (copy->fromPageable && copy->to >= 0 && !captured) {
     const auto* const data = reinterpret_cast<const std::byte*>(src);
     copy->staged.assign(data, data + bytes);
   }
   const std::uint32_t correlation = ++correlations;
   const std::uint64_t left = nowNs();
-  submit(stream, [copy, cbid, correlation, entered, left] {
+  submit(stream, kNodeMemcpy, [copy, cbid, correlation, entered, left] {
     const std::uint64_t start = nowNs();
     move(*copy);
     if (const FakeTraceSink sink = traceSink)
       sink({correlation, cbid, entered, left, start, start + copyNs(), copy->bytes, copy->kind(),
             static_cast<std::uint32_t>(copy->issuer)});
   });
-  return copy->to < 0 && (copy->toPageable || copy->fromPageable) ? waitFor(*stream) : kSuccess;
+  const bool waits = copy->to < 0 && (copy->toPageable || copy->fromPageable) && !captured;
+  return waits ? waitFor(*stream) : kSuccess;
 }
 
 }  // namespace fake

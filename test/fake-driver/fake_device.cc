@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "fake_calls.h"
+#include "fake_gpus.h"
 #include "fake_memory.h"
 #include "fake_settings.h"
 
@@ -10,11 +11,6 @@ using namespace p2p::cu;
 using namespace fake;
 
 namespace {
-
-long deviceCount() {
-  static const long once = number("P2PLAB_FAKE_DEVICES", 2);
-  return once;
-}
 
 bool exists(Device device) {
   return device >= 0 && device < deviceCount();
@@ -48,7 +44,7 @@ Result cuGetErrorString(Result, const char** text) {
 
 Result cuDeviceGetCount(int* count) {
   ENTER("cuDeviceGetCount");
-  *count = static_cast<int>(deviceCount());
+  *count = deviceCount();
   return kSuccess;
 }
 
@@ -62,14 +58,22 @@ Result cuDeviceGet(Device* device, int ordinal) {
 Result cuDeviceGetName(char* name, int length, Device device) {
   ENTER("cuDeviceGetName");
   if (!exists(device)) return kInvalidDevice;
-  std::snprintf(name, static_cast<std::size_t>(length), "Fake GPU");
+  std::snprintf(name, static_cast<std::size_t>(length), mig() ? "Fake GPU MIG 1g.18gb" : "Fake GPU");
   return kSuccess;
 }
 
 Result cuDeviceGetUuid(Uuid* uuid, Device device) {
   ENTER("cuDeviceGetUuid");
   if (!exists(device)) return kInvalidDevice;
-  std::memset(uuid->bytes, device, sizeof uuid->bytes);
+  std::memcpy(uuid->bytes, uuidOf(placeOf(device)).data(), sizeof uuid->bytes);
+  return kSuccess;
+}
+
+// Differs from the plain one for an instance of a split GPU only.
+Result cuDeviceGetUuid_v2(Uuid* uuid, Device device) {
+  ENTER("cuDeviceGetUuid_v2");
+  if (!exists(device)) return kInvalidDevice;
+  std::memcpy(uuid->bytes, (mig() ? migUuid() : uuidOf(placeOf(device))).data(), sizeof uuid->bytes);
   return kSuccess;
 }
 
@@ -85,7 +89,7 @@ Result cuDeviceGetAttribute(int* value, DeviceAttribute attribute, Device device
   if (!exists(device)) return kInvalidDevice;
   switch (attribute) {
     case kAttributePciBusId:
-      *value = 0x10 + device;
+      *value = pciBus(placeOf(device));
       return kSuccess;
     case kAttributePciDeviceId:
     case kAttributePciDomainId:

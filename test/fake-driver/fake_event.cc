@@ -37,12 +37,18 @@ Result cuEventRecord(Event event, Stream stream) {
   const auto on = findStream(stream);
   if (!own || !on || own->context != on->context || currentContext() != on->context) return kInvalidHandle;
   if (const Result state = currentState()) return state;
+  if (const auto capture = captureOf(*on)) {
+    const std::lock_guard lock(own->mutex);
+    own->captured = {capture, capture->tail(stream)};
+    return kSuccess;
+  }
   auto point = std::make_shared<Point>(own->context);
   {
     const std::lock_guard lock(own->mutex);
     own->latest = point;
+    own->captured = {};
   }
-  submit(on, [point] {
+  submit(on, kNodeEmpty, [point] {
     point->timeNs = nowNs();
     point->reached = true;
   });
@@ -55,9 +61,20 @@ Result cuStreamWaitEvent(Stream stream, Event event, unsigned) {
   const auto on = findStream(stream);
   if (!own || !on) return kInvalidHandle;
   if (const Result state = on->context->broken) return state;
+  const auto capture = captureOf(*on);
+  if (const CapturedPoint captured = own->capturedPoint(); captured.capture) {
+    if (capture && capture != captured.capture) return kStreamCaptureMerge;
+    setCapture(*on, captured.capture);
+    captured.capture->join(stream, captured.nodes);
+    return kSuccess;
+  }
+  if (capture) {
+    capture->invalidate();
+    return kStreamCaptureIsolation;
+  }
   const auto point = own->point();
   if (!point) return kSuccess;
-  submit(on, [point] { waitUntil([&] { return point->over(); }); });
+  submit(on, kNodeEmpty, [point] { waitUntil([&] { return point->over(); }); });
   return kSuccess;
 }
 
@@ -66,6 +83,7 @@ Result cuEventQuery(Event event) {
   const auto own = events().find(event);
   if (!own) return kInvalidHandle;
   if (const Result state = own->context->broken) return state;
+  if (own->capturedPoint().capture) return kCapturedEvent;
   const auto point = own->point();
   return !point || point->reached ? kSuccess : kNotReady;
 }
@@ -74,6 +92,7 @@ Result cuEventSynchronize(Event event) {
   ENTER("cuEventSynchronize");
   const auto own = events().find(event);
   if (!own) return kInvalidHandle;
+  if (own->capturedPoint().capture) return kCapturedEvent;
   const auto point = own->point();
   try {
     waitUntil([&] { return !point || point->over(); });
@@ -89,6 +108,7 @@ Result cuEventElapsedTime(float* ms, Event start, Event end) {
   const auto last = events().find(end);
   if (!first || !last || first->context != last->context) return kInvalidHandle;
   if ((first->flags | last->flags) & kEventDisableTiming) return kInvalidHandle;
+  if (first->capturedPoint().capture || last->capturedPoint().capture) return kCapturedEvent;
   const auto from = first->point();
   const auto to = last->point();
   if (!from || !to) return kInvalidHandle;

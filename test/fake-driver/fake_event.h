@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include "fake_context.h"
+#include "fake_graph.h"
 
 namespace fake {
 
@@ -28,11 +29,17 @@ struct CUevent_st {
   const unsigned flags;
   std::mutex mutex;
   std::shared_ptr<fake::Point> latest;  // nullptr: never recorded
+  fake::CapturedPoint captured;         // set when it was recorded last during a capture
 
   CUevent_st(CUctx_st* context, unsigned flags) : context(context), flags(flags) {}
 
   std::shared_ptr<fake::Point> point() {
     const std::lock_guard lock(mutex);
     return latest;
+  }
+
+  fake::CapturedPoint capturedPoint() {
+    const std::lock_guard lock(mutex);
+    return captured;
   }
 };

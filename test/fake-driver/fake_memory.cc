@@ -1,7 +1,8 @@
 #include "fake_memory.h"
 
+#include <algorithm>
+#include <atomic>
 #include <cstdlib>
-#include <cstring>
 
 #include "fake_calls.h"
 #include "fake_context.h"
@@ -14,16 +15,36 @@ namespace fake {
 
 namespace {
 
+using Kind = Allocation::Kind;
+
 struct Memory {
   std::mutex mutex;
   std::map<DevicePtr, std::shared_ptr<Allocation>> allocations;
   std::size_t usedBytes = 0;
+  long taken = 0;
 
   Memory() {
-    countAlive("allocations", [this] {
+    count("allocations", {Kind::kDevice, Kind::kPinned});
+    count("registrations", {Kind::kRegistered});
+    count("poolAllocations", {Kind::kPool});
+    count("mappings", {Kind::kMapping});
+    count("imports", {Kind::kImported});
+  }
+
+  void count(const char* name, std::initializer_list<Kind> kinds) {
+    countAlive(name, [this, all = std::vector<Kind>(kinds)] {
       const std::lock_guard lock(mutex);
-      return allocations.size();
+      return static_cast<std::size_t>(
+          std::count_if(allocations.begin(), allocations.end(), [&](const auto& entry) {
+            return std::find(all.begin(), all.end(), entry.second->kind) != all.end();
+          }));
     });
+  }
+
+  // The last allocation that begins at or before an address.
+  std::shared_ptr<Allocation> before(DevicePtr address) const {
+    const auto it = allocations.upper_bound(address);
+    return it == allocations.begin() ? nullptr : std::prev(it)->second;
   }
 };
 
@@ -32,55 +53,80 @@ Memory& memory() {
   return once;
 }
 
-Result allocate(DevicePtr* address, std::size_t bytes, int gpu) {
-  if (bytes == 0) return kInvalidValue;
-  Memory& own = memory();
-  const std::lock_guard lock(own.mutex);
-  if (bytes > memoryLimit() - own.usedBytes) return kOutOfMemory;
-  *address = takeRange(bytes);
-  if (!*address) return kOutOfMemory;
-  own.usedBytes += bytes;
-  own.allocations[*address] =
-      std::make_shared<Allocation>(Allocation::Kind::kDevice, *address, bytes, gpu, bytesBehind(*address));
-  return kSuccess;
+}  // namespace
+
+bool Allocation::reachableFrom(int from) const {
+  if (access) return access(from);
+  return gpu < 0 || gpu == from || peering(from, gpu);
 }
 
-// Takes an allocation of that kind off the books; work in flight may still hold its bytes.
-bool release(DevicePtr address, Allocation::Kind kind) {
+bool enterAllocation(std::shared_ptr<Allocation> allocation) {
   Memory& own = memory();
-  std::shared_ptr<Allocation> gone;
   const std::lock_guard lock(own.mutex);
-  const auto it = own.allocations.find(address);
-  if (it == own.allocations.end() || it->second->kind != kind) return false;
-  if (kind == Allocation::Kind::kDevice) own.usedBytes -= it->second->bytes;
-  gone = std::move(it->second);
-  own.allocations.erase(it);
+  const auto before = own.before(allocation->address + allocation->bytes - 1);
+  if (before && before->address + before->bytes > allocation->address) return false;
+  own.allocations[allocation->address] = std::move(allocation);
   return true;
 }
 
-}  // namespace
-
-Allocation::~Allocation() {
-  if (kind == Kind::kDevice) giveRange(address);
-  if (kind == Kind::kPinned) std::free(data);
-}
-
-bool Allocation::reachableFrom(int from) const {
-  return gpu < 0 || gpu == from || peering(from, gpu);
+std::shared_ptr<Allocation> leaveAllocation(DevicePtr address, std::initializer_list<Kind> kinds) {
+  Memory& own = memory();
+  const std::lock_guard lock(own.mutex);
+  const auto it = own.allocations.find(address);
+  if (it == own.allocations.end()) return nullptr;
+  if (std::find(kinds.begin(), kinds.end(), it->second->kind) == kinds.end()) return nullptr;
+  std::shared_ptr<Allocation> gone = std::move(it->second);
+  own.allocations.erase(it);
+  return gone;
 }
 
 std::shared_ptr<Allocation> allocationAt(DevicePtr address) {
   Memory& own = memory();
   const std::lock_guard lock(own.mutex);
-  auto it = own.allocations.upper_bound(address);
-  if (it == own.allocations.begin()) return nullptr;
-  --it;
-  return address < it->first + it->second->bytes ? it->second : nullptr;
+  auto allocation = own.before(address);
+  return allocation && address - allocation->address < allocation->bytes ? allocation : nullptr;
+}
+
+Result takeMemory(std::size_t bytes) {
+  Memory& own = memory();
+  const std::lock_guard lock(own.mutex);
+  const long limit = number("P2PLAB_FAKE_OOM", 0);
+  if (limit > 0 && ++own.taken >= limit) return kOutOfMemory;
+  if (bytes > memoryLimit() - own.usedBytes) return kOutOfMemory;
+  own.usedBytes += bytes;
+  return kSuccess;
+}
+
+void giveMemory(std::size_t bytes) {
+  const std::lock_guard lock(memory().mutex);
+  memory().usedBytes -= bytes;
 }
 
 std::size_t memoryLimit() {
   static const auto once = static_cast<std::size_t>(number("P2PLAB_FAKE_MEMORY", 1L << 30));
   return once;
+}
+
+std::size_t usedMemory() {
+  const std::lock_guard lock(memory().mutex);
+  return memory().usedBytes;
+}
+
+std::shared_ptr<Allocation> newDeviceMemory(Kind kind, std::size_t bytes, int gpu, Result& result) {
+  result = bytes == 0 ? kInvalidValue : takeMemory(bytes);
+  if (result != kSuccess) return nullptr;
+  const DevicePtr address = takeRange(bytes);
+  if (!address) {
+    giveMemory(bytes);
+    result = kOutOfMemory;
+    return nullptr;
+  }
+  auto allocation = std::make_shared<Allocation>(kind, address, bytes, gpu, bytesBehind(address));
+  allocation->release = [address, bytes] {
+    giveRange(address);
+    giveMemory(bytes);
+  };
+  return allocation;
 }
 
 }  // namespace fake
@@ -92,31 +138,42 @@ extern "C" {
 Result cuMemAlloc_v2(DevicePtr* address, std::size_t bytes) {
   ENTER("cuMemAlloc_v2");
   if (const Result state = currentState()) return state;
-  return allocate(address, bytes, currentContext()->gpu);
+  Result result = kSuccess;
+  const auto allocation = newDeviceMemory(Kind::kDevice, bytes, currentContext()->gpu, result);
+  if (!allocation) return result;
+  *address = allocation->address;
+  enterAllocation(allocation);
+  return kSuccess;
 }
 
 Result cuMemFree_v2(DevicePtr address) {
   ENTER("cuMemFree_v2");
   const Result state = currentState();
-  return release(address, Allocation::Kind::kDevice) ? state : kInvalidValue;
+  return leaveAllocation(address, {Kind::kDevice, Kind::kPool}) ? state : kInvalidValue;
 }
 
-Result cuMemHostAlloc(void** data, std::size_t bytes, unsigned) {
-  ENTER("cuMemHostAlloc");
+Result cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
+  ENTER("cuMemGetInfo_v2");
   if (const Result state = currentState()) return state;
-  if (bytes == 0) return kInvalidValue;
-  if (posix_memalign(data, 4096, bytes) != 0) return kOutOfMemory;
-  const auto address = reinterpret_cast<DevicePtr>(*data);
-  const std::lock_guard lock(memory().mutex);
-  memory().allocations[address] = std::make_shared<Allocation>(Allocation::Kind::kPinned, address, bytes, -1,
-                                                               static_cast<std::byte*>(*data));
+  *total = memoryLimit();
+  *free = *total - usedMemory();
   return kSuccess;
 }
 
-Result cuMemFreeHost(void* data) {
-  ENTER("cuMemFreeHost");
-  const Result state = currentState();
-  return release(reinterpret_cast<DevicePtr>(data), Allocation::Kind::kPinned) ? state : kInvalidValue;
+Result cuPointerGetAttribute(void* data, PointerAttribute attribute, DevicePtr address) {
+  ENTER("cuPointerGetAttribute");
+  const auto allocation = allocationAt(address);
+  if (!allocation) return kInvalidValue;
+  switch (attribute) {
+    case kPointerMemoryType:
+      *static_cast<unsigned*>(data) = allocation->gpu < 0 ? kMemoryTypeHost : kMemoryTypeDevice;
+      return kSuccess;
+    case kPointerDeviceOrdinal:
+      *static_cast<int*>(data) = std::max(allocation->gpu, 0);
+      return kSuccess;
+    default:
+      return kNotSupported;
+  }
 }
 
 }  // extern "C"

@@ -20,6 +20,7 @@ using namespace fake;
 struct CUfunc_st {
   std::string name;
   std::vector<std::size_t> parameterBytes;
+  int dynamicSharedBytes;
 };
 
 struct CUmod_st {
@@ -42,6 +43,10 @@ Registry<CUmod_st>& modules() {
   return once;
 }
 
+// What a block may have of shared memory: unasked, and at most.
+constexpr int kUsualSharedBytes = 48 << 10;
+constexpr int kMostSharedBytes = 227 << 10;
+
 // Newest PTX that a driver takes, as 10 × major + minor: CUDA 11.y has 7.y, 12.y and 13.y count on.
 int newestPtx() {
   const long driver = number("P2PLAB_FAKE_VERSION", 13000);
@@ -63,7 +68,7 @@ std::shared_ptr<CUfunc_st> functionIn(const std::string& ptx, const std::string&
   const std::string head = ".entry " + name + "(";
   const std::size_t begin = ptx.find(head);
   if (begin == std::string::npos) return nullptr;
-  auto function = std::make_shared<CUfunc_st>(CUfunc_st{name, {}});
+  auto function = std::make_shared<CUfunc_st>(CUfunc_st{name, {}, kUsualSharedBytes});
   const std::size_t end = ptx.find(')', begin);
   for (std::size_t at = ptx.find(".param", begin); at < end; at = ptx.find(".param", at + 1))
     function->parameterBytes.push_back(sizeOf(ptx.substr(at, ptx.find_first_of(",\n", at) - at)));
@@ -123,14 +128,59 @@ Result cuModuleGetFunction(Function* function, Module module, const char* name) 
   return kSuccess;
 }
 
-Result cuFuncGetAttribute(int* value, int, Function) {
+Result cuFuncGetAttribute(int* value, FunctionAttribute attribute, Function function) {
   ENTER("cuFuncGetAttribute");
-  *value = 16;
+  if (!function) return kInvalidHandle;
+  switch (attribute) {
+    case kFuncAttributeMaxThreadsPerBlock:
+      *value = 1024;
+      return kSuccess;
+    case kFuncAttributeNumRegs:
+      *value = 16;
+      return kSuccess;
+    case kFuncAttributePtxVersion:
+      *value = 70;
+      return kSuccess;
+    case kFuncAttributeBinaryVersion:
+      *value = 90;
+      return kSuccess;
+    case kFuncAttributeMaxDynamicSharedBytes:
+      *value = function->dynamicSharedBytes;
+      return kSuccess;
+    default:
+      *value = 0;
+      return kSuccess;
+  }
+}
+
+Result cuFuncSetAttribute(Function function, FunctionAttribute attribute, int value) {
+  ENTER("cuFuncSetAttribute");
+  if (!function) return kInvalidHandle;
+  if (attribute != kFuncAttributeMaxDynamicSharedBytes || value < 0 || value > kMostSharedBytes)
+    return kInvalidValue;
+  function->dynamicSharedBytes = value;
+  return kSuccess;
+}
+
+Result cuFuncGetParamInfo(Function function, std::size_t index, std::size_t* offset, std::size_t* bytes) {
+  ENTER("cuFuncGetParamInfo");
+  if (!function) return kInvalidHandle;
+  if (index >= function->parameterBytes.size()) return kInvalidValue;
+  std::size_t at = 0;
+  for (std::size_t i = 0; i <= index; ++i) {
+    const std::size_t size = function->parameterBytes[i];
+    const std::size_t alignment = std::min<std::size_t>(size, 8);
+    at = (at + alignment - 1) / alignment * alignment;
+    if (i < index) at += size;
+  }
+  *offset = at;
+  if (bytes) *bytes = function->parameterBytes[index];
   return kSuccess;
 }
 
 Result cuLaunchKernel(Function function, unsigned gridX, unsigned gridY, unsigned gridZ, unsigned blockX,
-                      unsigned blockY, unsigned blockZ, unsigned, Stream stream, void** arguments, void**) {
+                      unsigned blockY, unsigned blockZ, unsigned sharedBytes, Stream stream, void** arguments,
+                      void**) {
   ENTER("cuLaunchKernel");
   const auto on = findStream(stream);
   if (!on || on->context != currentContext()) return kInvalidHandle;
@@ -138,6 +188,7 @@ Result cuLaunchKernel(Function function, unsigned gridX, unsigned gridY, unsigne
   const unsigned blocks = gridX * gridY * gridZ;
   const unsigned threads = blockX * blockY * blockZ;
   if (blocks == 0 || threads == 0 || threads > 1024) return kInvalidValue;
+  if (static_cast<long>(sharedBytes) > function->dynamicSharedBytes) return kInvalidValue;
   const KernelBody body = kernelNamed(function->name.c_str());
   if (!body) {
     std::fprintf(stderr, "the stand-in driver has no kernel %s\n", function->name.c_str());
@@ -148,7 +199,10 @@ Result cuLaunchKernel(Function function, unsigned gridX, unsigned gridY, unsigne
     const auto* const data = static_cast<const std::byte*>(arguments[i]);
     launch.arguments.emplace_back(data, data + function->parameterBytes[i]);
   }
-  submit(on, [body, launch]() mutable { body(launch); });
+  submit(on, kNodeKernel, [body, launch] {
+    Launch own = launch;
+    body(own);
+  });
   return kSuccess;
 }
 

@@ -6,6 +6,8 @@
 #include <set>
 #include <sstream>
 
+#include "fake_gpus.h"
+
 namespace fake {
 
 namespace {
@@ -57,7 +59,7 @@ bool faulty(Fault fault, int from, int to) {
   static const std::set<std::string>& modes = *new auto(words(setting("P2PLAB_FAKE_MODE")));
   static const std::set<std::string>& pairs = *new auto(words(setting("P2PLAB_FAKE_PAIRS")));
   if (!modes.contains(nameOf(fault))) return false;
-  return pairs.empty() || pairs.contains(std::to_string(from) + ">" + std::to_string(to));
+  return pairs.empty() || pairs.contains(std::to_string(placeOf(from)) + ">" + std::to_string(placeOf(to)));
 }
 
 std::size_t corruptOffset() {

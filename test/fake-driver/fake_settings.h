@@ -16,7 +16,8 @@ std::uint64_t nowNs();
 // Ways in which the path between two GPUs misbehaves (P2PLAB_FAKE_MODE).
 enum class Fault { kNoPeer, kMirror, kZeroWrite, kHang, kLostFlag, kCorrupt };
 
-// Whether the fault is ordered for what moves from one GPU to another.
+// Whether the fault is ordered for what moves from one device to another. P2PLAB_FAKE_PAIRS names them by
+// their place in the machine.
 bool faulty(Fault fault, int from, int to);
 
 // The byte of an allocation that writes through a corrupting window damage (P2PLAB_FAKE_CORRUPT_AT).

@@ -49,14 +49,47 @@ Streams& streams() {
   return once;
 }
 
+std::mutex& captureMutex() {
+  static std::mutex& once = *new std::mutex();
+  return once;
+}
+
+// Whether a call asks a captured stream for what only work in flight can tell; that ends the capture.
+bool refusesCapture(const CUstream_st& stream) {
+  const auto capture = captureOf(stream);
+  if (capture) capture->invalidate();
+  return capture != nullptr;
+}
+
 }  // namespace
 
 std::shared_ptr<CUstream_st> findStream(CUstream_st* handle) {
   return streams().find(handle);
 }
 
-void submit(const std::shared_ptr<CUstream_st>& stream, Task task) {
-  stream->worker.submit(std::move(task));
+void submit(const std::shared_ptr<CUstream_st>& stream, GraphNodeType type, Task task) {
+  if (const auto capture = captureOf(*stream))
+    capture->add(stream.get(), type, std::move(task));
+  else
+    stream->worker.submit(std::move(task));
+}
+
+std::shared_ptr<Capture> captureOf(const CUstream_st& stream) {
+  const std::lock_guard lock(captureMutex());
+  return stream.capture;
+}
+
+void setCapture(CUstream_st& stream, std::shared_ptr<Capture> capture) {
+  const std::lock_guard lock(captureMutex());
+  stream.capture = std::move(capture);
+}
+
+void endCapture(const std::shared_ptr<Capture>& capture) {
+  const auto all = streams().all();
+  const std::lock_guard lock(captureMutex());
+  for (const auto& stream : all) {
+    if (stream->capture == capture) stream->capture = nullptr;
+  }
 }
 
 Result waitFor(const CUstream_st& stream) {
@@ -87,6 +120,7 @@ Result cuStreamDestroy_v2(Stream stream) {
   std::shared_ptr<CUstream_st> gone = streams().remove(stream);
   if (!gone) return kInvalidHandle;
   const Result state = gone->context->broken;
+  (void)refusesCapture(*gone);
   if (!gone->worker.idle()) retired().add(std::move(gone));
   return state;
 }
@@ -96,13 +130,16 @@ Result cuStreamQuery(Stream stream) {
   const auto own = findStream(stream);
   if (!own) return kInvalidHandle;
   if (const Result state = own->context->broken) return state;
+  if (refusesCapture(*own)) return kStreamCaptureUnsupported;
   return own->worker.idle() ? kSuccess : kNotReady;
 }
 
 Result cuStreamSynchronize(Stream stream) {
   ENTER("cuStreamSynchronize");
   const auto own = findStream(stream);
-  return own ? waitFor(*own) : kInvalidHandle;
+  if (!own) return kInvalidHandle;
+  if (refusesCapture(*own)) return kStreamCaptureUnsupported;
+  return waitFor(*own);
 }
 
 }  // extern "C"

@@ -24,7 +24,7 @@ constexpr std::uint64_t kSliceNs = 10'000'000;
 std::atomic<bool> processEnds{false};
 
 // State of the context whose task this thread does.
-thread_local const std::atomic<Result>* ownState = nullptr;
+thread_local std::atomic<Result>* ownState = nullptr;
 
 void rest(std::uint64_t ns) {
   std::this_thread::sleep_for(std::chrono::nanoseconds(ns));
@@ -61,6 +61,26 @@ void sleepNs(std::uint64_t ns) {
     if (ending()) throw Ending{};
     rest(std::min(end - now, kSliceNs));
   }
+}
+
+void runSideBySide(const std::vector<Task>& tasks) {
+  std::atomic<Result>& state = *ownState;
+  std::vector<std::thread> threads;
+  for (const Task& task : tasks) {
+    threads.emplace_back([&] {
+      ownState = &state;
+      try {
+        task();
+      } catch (const Broken& broken) {
+        state = broken.result;
+      } catch (const Ending&) {
+        // The task that we are part of ends for the same reason.
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  if (ending()) throw Ending{};
+  if (state != kSuccess) throw Broken{state};
 }
 
 void Worker::submit(Task task) {

@@ -8,6 +8,7 @@
 #include <functional>
 #include <mutex>
 #include <thread>
+#include <vector>
 
 #include "../../native/cuda_api.h"
 
@@ -41,6 +42,9 @@ class Spin {
 void sleepNs(std::uint64_t ns);
 
 using Task = std::function<void()>;
+
+// Does tasks at the same time, each on a thread of its own, inside a task. The first failure ends the others.
+void runSideBySide(const std::vector<Task>& tasks);
 
 class Worker {
  public:
