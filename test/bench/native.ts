@@ -36,14 +36,20 @@ export async function nativeBench({ rounds, wants, say }: BenchOptions): Promise
     const rows = nativeSpecs()
       .filter((spec) => wants(spec.name))
       .map((spec) => notRun(spec.name, spec.unit, spec.bar, `no GPU can be used: ${reason}`));
-    return { machine: "no GPU", rows, facts };
+    return { machine: "no GPU", rows, warnings: [], facts };
   }
   const machine = await lab.open("cuda");
   try {
-    const bench: Bench = { machine, nvbandwidth, p2pTest, loops: loops(), rounds, say };
+    const warnings = new Set<string>();
+    const bench: Bench = { machine, nvbandwidth, p2pTest, loops: loops(), rounds, warnings, say };
     const rows: BenchRow[] = [];
     for (const group of GROUPS) rows.push(...(await runGroup(group, bench, wants)));
-    return { machine: machine.info.name, rows, facts: { ...machine.info.facts, ...facts } };
+    return {
+      machine: machine.info.name,
+      rows,
+      warnings: [...warnings],
+      facts: { ...machine.info.facts, ...facts },
+    };
   } finally {
     await machine.close();
   }

@@ -22,6 +22,8 @@ export interface BenchResult {
   /** What was measured on, such as `1 × NVIDIA H200`. */
   readonly machine: string;
   readonly rows: readonly BenchRow[];
+  /** What a reader must know beside the figures. */
+  readonly warnings: readonly string[];
   /** Versions and conditions that the rows depend on. */
   readonly facts: Readonly<Record<string, string | number | null>>;
 }
@@ -82,7 +84,7 @@ async function main(args: string[]): Promise<number> {
   }
   const { name, bench, rounds, only, json } = wanted;
   const began = performance.now();
-  const { machine, rows, facts } = await bench.run({
+  const { machine, rows, warnings, facts } = await bench.run({
     rounds,
     wants: (row) => row.includes(only),
     say,
@@ -90,11 +92,14 @@ async function main(args: string[]): Promise<number> {
   const seconds = (performance.now() - began) / 1000;
   const { met, missed, notRun } = tally(rows);
   say(`\n${name} on ${machine}\n${tableOf(rows)}`);
+  for (const warning of warnings) say(`warning: ${warning}`);
   say(`${met} bars met, ${missed} missed, ${notRun} rows not run, ${seconds.toFixed(0)} s`);
   if (json) {
     const schema = { name: "p2plab-bench", version: 1 };
     const date = new Date().toISOString();
-    process.stdout.write(`${JSON.stringify({ schema, bench: name, machine, date, facts, rows }, null, 2)}\n`);
+    process.stdout.write(
+      `${JSON.stringify({ schema, bench: name, machine, date, facts, warnings, rows }, null, 2)}\n`,
+    );
   }
   return exitCode(rows);
 }

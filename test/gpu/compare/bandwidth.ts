@@ -4,7 +4,7 @@ import { type BandwidthCell, BYTES, bandwidthCells, COPIES, gbpsOf, WARMUP_COPIE
 import { bandwidth, type End } from "../loops.js";
 import { cellOf } from "../nvbandwidth.js";
 import { runNvbandwidth } from "../peers.js";
-import { type Bench, failed, type Group, type Machine, pathOf, type RowSpec } from "./group.js";
+import { type Bench, failed, type Group, measure, pathOf, type RowSpec } from "./group.js";
 
 /** At least 0.995 of the other side, and agreeing with it within 1 %. */
 const AGREES = { min: 0.995, max: 1.01 };
@@ -16,8 +16,8 @@ interface CellSpec extends RowSpec {
 }
 
 /** The library's figure for a cell, GB/s. */
-export async function ours(machine: Machine, cell: BandwidthCell): Promise<number> {
-  const run = await machine.run(cell.program, { mode: "throughput", batch: COPIES, sampling: SAMPLING });
+async function ours(bench: Bench, cell: BandwidthCell): Promise<number> {
+  const run = await measure(bench, cell.program, { mode: "throughput", batch: COPIES, sampling: SAMPLING });
   return gbpsOf(cell, run);
 }
 
@@ -40,7 +40,7 @@ export const besideNvbandwidth: Group<CellSpec> = {
         if (failures.has(spec)) continue;
         bench.say(`round ${round} of ${rounds}: ${spec.cell.name}`);
         try {
-          figures.get(spec)?.push(await roundOf(bench.machine, path, spec.cell));
+          figures.get(spec)?.push(await roundOf(bench, path, spec.cell));
         } catch (error) {
           failures.set(spec, failed(spec, error));
         }
@@ -55,14 +55,14 @@ export const besideNvbandwidth: Group<CellSpec> = {
 };
 
 /** nvbandwidth first, the library right after it, so that both meet the same clocks. */
-async function roundOf(machine: Machine, path: string, cell: BandwidthCell): Promise<Round> {
+async function roundOf(bench: Bench, path: string, cell: BandwidthCell): Promise<Round> {
   const { output } = await runNvbandwidth(path, [cell.testcase]);
   const theirs = cellOf(output, cell.testcase, cell.row, cell.column, cell.part);
   if (theirs === null) {
     const status = output.testcases[0]?.status ?? "not run";
     throw new Error(`nvbandwidth gives no figure for ${cell.testcase} (${status})`);
   }
-  return { ours: await ours(machine, cell), theirs };
+  return { ours: await ours(bench, cell), theirs };
 }
 
 interface LoopSpec extends CellSpec {
@@ -106,7 +106,7 @@ async function loopRow(bench: Bench, spec: LoopSpec): Promise<BenchRow> {
     bench.say(`round ${round} of ${rounds}: ${spec.cell.name}, hand-written`);
     const loop = { bytes: BYTES, copies: COPIES, repeats: 5 };
     const theirs = await bandwidth(pathOf(bench.loops), spec.from, spec.to, loop);
-    figures.push({ ours: await ours(bench.machine, spec.cell), theirs: theirs.gbps });
+    figures.push({ ours: await ours(bench, spec.cell), theirs: theirs.gbps });
   }
   const definition = `${spec.cell.definition}; both sides: median of samples of ${COPIES} copies behind a gate kernel`;
   return ratio(spec.name, figures, spec.bar, "GB/s", { definition, bytes: BYTES });

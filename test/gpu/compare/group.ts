@@ -4,6 +4,8 @@ import { type Bar, type BenchRow, notRun } from "../../bench/row.js";
 import type { Found } from "../peers.js";
 
 export type Machine = Awaited<ReturnType<typeof lab.open>>;
+export type Program = ReturnType<typeof lab.program>;
+export type Run = Awaited<ReturnType<Machine["run"]>>;
 
 export interface Bench {
   readonly machine: Machine;
@@ -12,6 +14,8 @@ export interface Bench {
   /** The hand-written loops, built, or why they cannot be. */
   readonly loops: Found;
   readonly rounds: number | null;
+  /** What runs warned of, once each. */
+  readonly warnings: Set<string>;
   say(line: string): void;
 }
 
@@ -28,6 +32,15 @@ export interface Group<Spec extends RowSpec = RowSpec> {
   readonly specs: readonly Spec[];
   /** Measures what is wanted, all of which can be measured here; a row each, in any order. */
   run(bench: Bench, wanted: readonly Spec[]): Promise<BenchRow[]>;
+}
+
+/** A run of the library whose warnings are kept. */
+export async function measure(bench: Bench, program: Program, options: lab.RunOptions): Promise<Run> {
+  const run = await bench.machine.run(program, options);
+  for (const warning of run.warnings) bench.warnings.add(warning);
+  const { gateTimeouts = 0 } = run.throughput ?? {};
+  if (gateTimeouts > 0) bench.warnings.add(`a gate gave up ${gateTimeouts} times; its batch was halved`);
+  return run;
 }
 
 /** Measured, and failed: what it is held to is missed. */

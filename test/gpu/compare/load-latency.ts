@@ -3,7 +3,7 @@ import { lab } from "../../../kernel/lab/index.js";
 import { type BenchRow, measured, type Round, ratio } from "../../bench/row.js";
 import { cellOf } from "../nvbandwidth.js";
 import { runNvbandwidth } from "../peers.js";
-import { failed, type Group, type Machine, pathOf, type RowSpec } from "./group.js";
+import { type Bench, failed, type Group, measure, pathOf, type RowSpec } from "./group.js";
 
 const ROUNDS = 5;
 const AGREES = { min: 0.97, max: 1.03 };
@@ -58,9 +58,9 @@ export function chainProgram(gpu: number, owner: number | "host", chain: typeof 
 }
 
 /** The library's figure, nanoseconds a load. */
-async function oursNs(machine: Machine, owner: Owner, chain: typeof CHAIN | typeof COLD): Promise<number> {
+async function oursNs(bench: Bench, owner: Owner, chain: typeof CHAIN | typeof COLD): Promise<number> {
   const place = { host: "host", local: 0, peer: 1 } as const;
-  const run = await machine.run(chainProgram(0, place[owner], chain), {
+  const run = await measure(bench, chainProgram(0, place[owner], chain), {
     sampling: { target: 0.005, minSamples: 10, maxSamples: 200, budgetMs: 1000, warmup: 1 },
   });
   return run.samples.convergence.medianNs;
@@ -81,11 +81,11 @@ export const loadLatency: Group<Spec> = {
       try {
         rows.push(
           spec.kind === "cold"
-            ? measured(spec.name, await oursNs(bench.machine, spec.owner, COLD), "ns", null, {
+            ? measured(spec.name, await oursNs(bench, spec.owner, COLD), "ns", null, {
                 definition:
                   "dependent loads through 1 GiB, 4096 bytes apart in a random cycle, caches flushed before",
               })
-            : await besideRow(bench.machine, pathOf(bench.nvbandwidth), spec, bench.rounds ?? ROUNDS),
+            : await besideRow(bench, pathOf(bench.nvbandwidth), spec, bench.rounds ?? ROUNDS),
         );
       } catch (error) {
         rows.push(failed(spec, error));
@@ -95,14 +95,14 @@ export const loadLatency: Group<Spec> = {
   },
 };
 
-async function besideRow(machine: Machine, path: string, spec: Spec, count: number): Promise<BenchRow> {
+async function besideRow(bench: Bench, path: string, spec: Spec, count: number): Promise<BenchRow> {
   const testcase = spec.owner === "host" ? "host_device_latency_sm" : "device_to_device_latency_sm";
   const rounds: Round[] = [];
   for (let round = 0; round < count; round++) {
     const { output } = await runNvbandwidth(path, [testcase]);
     const theirs = cellOf(output, testcase, 0, spec.owner === "host" ? 0 : 1);
     if (theirs === null) throw new Error(`nvbandwidth gives no figure for ${testcase}`);
-    rounds.push({ ours: await oursNs(machine, spec.owner, CHAIN), theirs });
+    rounds.push({ ours: await oursNs(bench, spec.owner, CHAIN), theirs });
   }
   return ratio(spec.name, rounds, spec.bar, "ns", {
     testcase,

@@ -4,7 +4,7 @@ import { type BenchRow, type Round, ratio } from "../../bench/row.js";
 import { oneShot, pipelined } from "../loops.js";
 import { latencyUs } from "../p2p-test.js";
 import { runP2pTest } from "../peers.js";
-import { type Bench, failed, type Group, type Machine, pathOf, type RowSpec } from "./group.js";
+import { type Bench, failed, type Group, measure, pathOf, type RowSpec } from "./group.js";
 
 const PIPELINED_ROUNDS = 7;
 const ONE_SHOT_ROUNDS = 9;
@@ -34,8 +34,8 @@ function copyProgram(to: 0 | 1, bytes: number, api: "default" | "peer") {
     .sync("s", "spin");
 }
 
-async function oursPipelinedUs(machine: Machine, to: 0 | 1): Promise<number> {
-  const run = await machine.run(copyProgram(to, PIPELINED.bytes, "peer"), {
+async function oursPipelinedUs(bench: Bench, to: 0 | 1): Promise<number> {
+  const run = await measure(bench, copyProgram(to, PIPELINED.bytes, "peer"), {
     mode: "throughput",
     batch: PIPELINED.copies,
     sampling: { target: 0.005, minSamples: 100, maxSamples: 1000, budgetMs: 1000 },
@@ -43,9 +43,9 @@ async function oursPipelinedUs(machine: Machine, to: 0 | 1): Promise<number> {
   return run.samples.convergence.medianNs / 1e3;
 }
 
-async function oursOneShotUs(machine: Machine, to: 0 | 1): Promise<number> {
+async function oursOneShotUs(bench: Bench, to: 0 | 1): Promise<number> {
   const { iterations, bytes } = ONE_SHOT;
-  const run = await machine.run(copyProgram(to, bytes, "default"), {
+  const run = await measure(bench, copyProgram(to, bytes, "default"), {
     sampling: { target: 1e-6, minSamples: iterations, maxSamples: iterations, warmup: 500, budgetMs: 5000 },
   });
   return run.samples.convergence.medianNs / 1e3;
@@ -63,10 +63,10 @@ function specs(to: 0 | 1): Spec[] {
       rounds: PIPELINED_ROUNDS,
       definition: `${DEFINITION}; it takes one sample without warm-up, the library the median of many`,
       async round(bench) {
-        const { output } = await runP2pTest(pathOf(bench.p2pTest), { quick: true });
+        const { output } = await runP2pTest(pathOf(bench.p2pTest));
         const theirs = latencyUs(output, 0, to);
         if (theirs === null) throw new Error("p2pBandwidthLatencyTest prints no GPU latency matrix");
-        return { ours: await oursPipelinedUs(bench.machine, to), theirs };
+        return { ours: await oursPipelinedUs(bench, to), theirs };
       },
     },
     {
@@ -77,7 +77,7 @@ function specs(to: 0 | 1): Spec[] {
       definition: DEFINITION,
       async round(bench) {
         const loop = await pipelined(pathOf(bench.loops), 0, to, { ...PIPELINED, repeats: 200 });
-        return { ours: await oursPipelinedUs(bench.machine, to), theirs: loop.medianNs / 1e3 };
+        return { ours: await oursPipelinedUs(bench, to), theirs: loop.medianNs / 1e3 };
       },
     },
     {
@@ -89,7 +89,7 @@ function specs(to: 0 | 1): Spec[] {
         "submit call entered until the wait returned, host clock, median of 4000, each side its own process",
       async round(bench) {
         const loop = await oneShot(pathOf(bench.loops), 0, to, ONE_SHOT);
-        return { ours: await oursOneShotUs(bench.machine, to), theirs: loop.medianNs / 1e3 };
+        return { ours: await oursOneShotUs(bench, to), theirs: loop.medianNs / 1e3 };
       },
     },
     {
@@ -101,7 +101,7 @@ function specs(to: 0 | 1): Spec[] {
       definition: "the library spins on cuStreamQuery, the loop leaves the spinning to the driver",
       async round(bench) {
         const loop = await oneShot(pathOf(bench.loops), 0, to, { ...ONE_SHOT, synchronize: true });
-        return { ours: await oursOneShotUs(bench.machine, to), theirs: loop.medianNs / 1e3 };
+        return { ours: await oursOneShotUs(bench, to), theirs: loop.medianNs / 1e3 };
       },
     },
   ];
