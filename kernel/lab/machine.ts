@@ -36,15 +36,22 @@ export interface PairInfo {
   readonly peerAccess: boolean;
   /** Native atomics over the link, as the driver says; null where unknown. */
   readonly nativeAtomics: boolean | null;
-  /** Class of the link, such as `NV18` or `PIX`; null where unknown. */
+  /**
+   * Class of the link, as `nvidia-smi topo -m` names it: `NV18` (18 NVLinks), or where the PCIe paths meet: `PIX` (one
+   * switch), `PXB` (several), `PHB` (host bridge), `NODE` (NUMA node), `SYS` (between NUMA nodes); null where unknown.
+   */
   readonly link: string | null;
-  /** Raw rate of the link in one direction, GB/s; null where unknown. */
+  /**
+   * Raw rate of the link in one direction, GB/s; null where unknown. NVLink: links × the signalling rate of one; PCIe: lanes ×
+   * the rate of the generation less its line code, of the narrower end. No transfer reaches it.
+   */
   readonly rawGbps: number | null;
   /** Why there is no peer access; null when there is. */
   readonly reason: string | null;
 }
 
 export interface MachineInfo {
+  /** Such as `2 × NVIDIA H200 (NV18)`: the class of the link stands where all pairs share it. */
   readonly name: string;
   readonly gpus: readonly GpuInfo[];
   readonly pairs: readonly PairInfo[];
@@ -142,6 +149,47 @@ export interface Verification {
   readonly detail: string;
 }
 
+/** What NVML said of one GPU at one moment; null where it said nothing, and why in `missing`. Counters run on; only differences mean something. */
+export interface GpuState {
+  readonly gpu: number;
+  /** The GPU called itself idle: clocks and PCIe generation rest, and say nothing of its work. */
+  readonly idle: boolean;
+  readonly smClockMhz: number | null;
+  readonly memoryClockMhz: number | null;
+  /** 0 (fastest) to 15. */
+  readonly performanceState: number | null;
+  /** Active clocks events, also called throttle reasons, such as `sw_power_cap`. */
+  readonly events: readonly string[] | null;
+  readonly temperatureC: number | null;
+  readonly powerW: number | null;
+  readonly pcieGeneration: number | null;
+  readonly pcieWidth: number | null;
+  readonly pcieReplays: number | null;
+  readonly pcieTxBytes: number | null;
+  readonly pcieRxBytes: number | null;
+  /** Uncorrected memory errors since the driver was loaded. */
+  readonly eccUncorrected: number | null;
+  /** Compute processes other than this one. */
+  readonly foreignProcesses: number | null;
+  /** Sums over all links; null for a GPU without NVLink. A part that no link tells is null. */
+  readonly nvlink: {
+    readonly activeLinks: number;
+    readonly replayErrors: number | null;
+    readonly recoveryErrors: number | null;
+    readonly crcErrors: number | null;
+    readonly receiveErrors: number | null;
+    readonly txBytes: number | null;
+    readonly rxBytes: number | null;
+  } | null;
+  readonly missing: Readonly<Record<string, string>>;
+}
+
+/** Every GPU that a program touches, right before and right after its timing pass. */
+export interface RunState {
+  readonly before: readonly GpuState[];
+  readonly after: readonly GpuState[];
+}
+
 /** The result of a program on a machine. */
 export interface Run {
   readonly program: Program;
@@ -158,7 +206,14 @@ export interface Run {
   readonly graph?: GraphCosts;
   /** How often each outcome was seen, for probes that count. */
   readonly counts?: Readonly<Record<string, number>>;
-  /** What a reader must know beside the numbers: tainted clocks, time-outs, a profiler. */
+  /** Of the GPUs, around the timing pass; null when they could not be asked. Absent where there is nothing to ask. */
+  readonly state?: RunState | null;
+  /** Why there is no state though there are GPUs. */
+  readonly stateReason?: string | null;
+  /**
+   * What a reader must know beside the numbers. Each begins with its kind: `profiled`, `throttled`, `clock`, `pcie`, `nvlink`,
+   * `ecc`, `shared` (other processes on the GPU), …
+   */
   readonly warnings: readonly string[];
 }
 

@@ -16,7 +16,7 @@ const REFUSED = ".then(() => print('accepted'), (error) => print(failure(error))
 function register(): void {
   test("it says what it is: measured, how many GPUs, which pairs", () => {
     const [info, provenance] = inLab(`${OPEN} print(machine.info); print(machine.provenance);`).lines;
-    assert.is(info.name, "2 × Fake GPU");
+    assert.is(info.name, "2 × Fake GPU (NV18)");
     assert.equal(info.gpus[1], {
       index: 1,
       name: "Fake GPU",
@@ -25,7 +25,7 @@ function register(): void {
       pci: "0000:11:00.0",
       copyEngines: 3,
     });
-    const pair = { peerAccess: true, nativeAtomics: true, link: null, rawGbps: null, reason: null };
+    const pair = { peerAccess: true, nativeAtomics: true, link: "NV18", rawGbps: 478.116, reason: null };
     assert.equal(info.pairs, [
       { from: 0, to: 1, ...pair },
       { from: 1, to: 0, ...pair },

@@ -1,56 +1,68 @@
 import { arch, cpus, release, type } from "node:os";
-import type { MachineInfo, PairInfo } from "../machine.js";
-import type { NativeAddon, NativeAvailability, NativeDevice } from "../native.js";
+import type { GpuInfo, MachineInfo, PairInfo } from "../machine.js";
+import type { NativeAddon, NativeAvailability, NativeDevice, NvmlFacts } from "../native.js";
+import { linkOf } from "./cuda-links.js";
+import { noPeerReason } from "./cuda-no-peer.js";
+import type { StateReader } from "./cuda-state.js";
 
 /** What a machine says of itself, from what the addon finds. */
-export function infoOf(addon: NativeAddon, availability: NativeAvailability): MachineInfo {
+export function infoOf(
+  addon: NativeAddon,
+  availability: NativeAvailability,
+  reader: StateReader,
+): MachineInfo {
   const devices = addon.devices();
-  return {
-    name: nameOf(devices),
-    gpus: devices.map((device) => ({
-      index: device.index,
-      name: device.name,
-      memoryBytes: device.memoryBytes,
-      computeCapability: `${device.computeMajor}.${device.computeMinor}`,
-      pci: device.pci,
-      copyEngines: device.copyEngines,
-    })),
-    pairs: devices.flatMap((a) => devices.filter((b) => b !== a).map((b) => pairOf(addon, a.index, b.index))),
-    facts: factsOf(addon, availability),
-  };
+  const gpus = devices.map((device) => ({
+    index: device.index,
+    name: device.name,
+    memoryBytes: device.memoryBytes,
+    computeCapability: `${device.computeMajor}.${device.computeMinor}`,
+    pci: device.pci,
+    copyEngines: device.copyEngines,
+  }));
+  const pairs = gpus.flatMap((a) => gpus.filter((b) => b !== a).map((b) => pairOf(addon, reader, a, b)));
+  return { name: nameOf(devices, pairs), gpus, pairs, facts: factsOf(addon, availability, reader) };
 }
 
-export function pairOf(addon: NativeAddon, from: number, to: number): PairInfo {
-  const { access, nativeAtomics } = addon.peer(from, to);
+function pairOf(addon: NativeAddon, reader: StateReader, from: GpuInfo, to: GpuInfo): PairInfo {
+  const { access, nativeAtomics } = addon.peer(from.index, to.index);
   return {
-    from,
-    to,
+    from: from.index,
+    to: to.index,
     peerAccess: access,
     nativeAtomics,
-    link: null,
-    rawGbps: null,
-    reason: access ? null : `the driver does not let GPU ${from} access the memory of GPU ${to}`,
+    ...linkOf(reader, from.index, to.index),
+    reason: access ? null : noPeerReason(reader, from, to),
   };
 }
 
-/** `2 × NVIDIA H200`; different models joined by `+`. */
-function nameOf(devices: readonly NativeDevice[]): string {
+/** `2 × NVIDIA H200 (NV18)`; different models joined by `+`; the class of the link where all pairs share it. */
+function nameOf(devices: readonly NativeDevice[], pairs: readonly PairInfo[]): string {
   const counts = new Map<string, number>();
   for (const { name } of devices) counts.set(name, (counts.get(name) ?? 0) + 1);
-  return [...counts].map(([name, count]) => `${count} × ${name}`).join(" + ");
+  const models = [...counts].map(([name, count]) => `${count} × ${name}`).join(" + ");
+  const links = new Set(pairs.map((pair) => pair.link));
+  const [link] = links;
+  return links.size === 1 && link !== null ? `${models} (${link})` : models;
 }
 
-function factsOf(addon: NativeAddon, availability: NativeAvailability): MachineInfo["facts"] {
-  const { cuda, cupti, kernelModule } = availability;
+function factsOf(
+  addon: NativeAddon,
+  availability: NativeAvailability,
+  reader: StateReader,
+): MachineInfo["facts"] {
+  const { cuda, cupti, nvml, kernelModule } = availability;
   const clock = addon.clock();
   return {
-    driver: /\s(\d+\.\d+(?:\.\d+)?)\s/.exec(kernelModule ?? "")?.[1] ?? null,
+    driver: /\s(\d+\.\d+(?:\.\d+)?)\s/.exec(kernelModule ?? "")?.[1] ?? nvml.driverVersion,
     kernel_module: kernelModule,
     cuda_version:
       cuda.version === null
         ? null
         : `${Math.floor(cuda.version / 1000)}.${Math.floor((cuda.version % 1000) / 10)}`,
     cupti: cupti.available ? (cupti.path ?? "found") : `none: ${cupti.reason}`,
+    nvml: nvml.available ? (nvml.version ?? "found") : `none: ${nvml.reason}`,
+    ...gpuFacts(reader, availability.deviceCount),
     clock: clock.name,
     clock_resolution_ns: clock.resolutionNs,
     clock_cost_ns: clock.costNs,
@@ -59,8 +71,26 @@ function factsOf(addon: NativeAddon, availability: NativeAvailability): MachineI
   };
 }
 
-/** A profiler that is injected into the process slows every driver call, and the samples would not tell. */
-export function profilerWarnings(): string[] {
-  const injected = ["CUDA_INJECTION64_PATH", "NVTX_INJECTION64_PATH"].filter((name) => process.env[name]);
-  return injected.length > 0 ? [`profiled: a profiler is attached (${injected.join(", ")} is set)`] : [];
+/** How the GPUs are set up, as far as it bears on transfers: one value where all agree, otherwise one for each GPU. */
+function gpuFacts(reader: StateReader, count: number): MachineInfo["facts"] {
+  const all = Array.from({ length: count }, (_, gpu) => reader.facts(gpu));
+  const shared = (read: (facts: NvmlFacts) => string | number | null) => {
+    const values = all.map((facts) => (typeof facts === "string" ? null : read(facts)));
+    if (new Set(values).size <= 1) return values[0] ?? null;
+    return values.map((value, gpu) => `GPU ${gpu} ${value ?? "unknown"}`).join(", ");
+  };
+  const mode = (on: boolean | null) => (on === null ? null : on ? "on" : "off");
+  return {
+    virtualization: shared((facts) => facts.virtualization),
+    persistence: shared((facts) => mode(facts.persistence)),
+    compute_mode: shared((facts) => facts.computeMode),
+    mig: shared((facts) => mode(facts.mig)),
+    ecc: shared((facts) => mode(facts.ecc)),
+    bar1_bytes: shared((facts) => facts.bar1Bytes),
+    nvswitch_fabric: shared((facts) => facts.fabric),
+    display: shared((facts) => mode(facts.displayActive)),
+    sm_clock_max_mhz: shared((facts) => facts.maxSmClockMhz),
+    memory_clock_max_mhz: shared((facts) => facts.maxMemoryClockMhz),
+    power_limit_w: shared((facts) => facts.powerLimitW),
+  };
 }

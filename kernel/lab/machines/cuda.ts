@@ -1,5 +1,5 @@
 import { P2pError } from "../errors.js";
-import type { Machine, MachineInfo, Provenance, Run, RunOptions } from "../machine.js";
+import type { GpuInfo, Machine, MachineInfo, Provenance, Run, RunOptions } from "../machine.js";
 import {
   loadAddon,
   type NativeAddon,
@@ -10,23 +10,32 @@ import {
 import type { Program } from "../program.js";
 import { type Sampling, samplingOf } from "../sampling.js";
 import { throwIfCancelled } from "./cuda-calls.js";
-import { infoOf, pairOf, profilerWarnings } from "./cuda-info.js";
+import { infoOf } from "./cuda-info.js";
+import { noPeerReason } from "./cuda-no-peer.js";
 import { nativeProgramOf, orderedPairs } from "./cuda-program.js";
 import { sample } from "./cuda-sample.js";
+import { runState, StateReader } from "./cuda-state.js";
+import { taints } from "./cuda-taint.js";
 import { trace } from "./cuda-trace.js";
 import { verify } from "./cuda-verify.js";
+import { Waker } from "./cuda-wake.js";
+import { profilerWarnings } from "./profiler.js";
 
 /** The GPUs of this machine, by the native addon. Runs programs one at a time; a second run waits for the first. */
 export class CudaMachine implements Machine {
   readonly provenance: Provenance;
   readonly info: MachineInfo;
   readonly #addon: NativeAddon;
+  readonly #reader: StateReader;
+  readonly #waker: Waker;
   #queue: Promise<unknown> = Promise.resolve();
   #closed = false;
 
   private constructor(addon: NativeAddon, availability: NativeAvailability) {
     this.#addon = addon;
-    this.info = infoOf(addon, availability);
+    this.#reader = new StateReader(addon);
+    this.#waker = new Waker(this.#reader);
+    this.info = infoOf(addon, availability, this.#reader);
     this.provenance = {
       kind: "measured",
       machine: this.info.name,
@@ -96,9 +105,13 @@ export class CudaMachine implements Machine {
   ): Promise<Run> {
     const verification = await verify(executor, program);
     throwIfCancelled(options.signal);
+    const unsettled = await this.#waker.wake(executor, program.gpus, options.signal);
+    const before = this.#reader.read(program.gpus);
     const samples = await sample(executor, sampling, options.signal);
+    const after = this.#reader.read(program.gpus);
     const traced = options.trace ? await trace(executor, program, options) : null;
-    const warnings = profilerWarnings();
+    const warnings = [...profilerWarnings(), ...unsettled];
+    if (typeof before !== "string" && typeof after !== "string") warnings.push(...taints(before, after));
     if (traced && "trace" in traced) warnings.push(...traced.warnings);
     return {
       program,
@@ -108,6 +121,7 @@ export class CudaMachine implements Machine {
       trace: traced && "trace" in traced ? traced.trace : null,
       traceReason: traced && "reason" in traced ? traced.reason : null,
       verification,
+      ...runState(before, after),
       warnings,
     };
   }
@@ -124,14 +138,13 @@ export class CudaMachine implements Machine {
     }
     if (!program.data.peerAccess) return;
     for (const { from, to } of orderedPairs(program)) {
-      const { reason } = pairOf(this.#addon, from, to);
-      if (reason) {
-        throw new P2pError(
-          "not-available",
-          `no peer access: ${reason}`,
-          "Run the staged path, or let the driver stage the copy with .peerAccess(false); nvidia-smi topo -p2p r shows why.",
-        );
-      }
+      if (this.#addon.peer(from, to).access) continue;
+      const [a, b] = [this.info.gpus[from], this.info.gpus[to]] as [GpuInfo, GpuInfo];
+      throw new P2pError(
+        "not-available",
+        `no peer access: ${noPeerReason(this.#reader, a, b)}`,
+        "Run the staged path, or let the driver stage the copy with .peerAccess(false).",
+      );
     }
   }
 }

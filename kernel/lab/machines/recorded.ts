@@ -89,6 +89,8 @@ export class RecordedMachine implements Machine {
       ...(found.throughput && { throughput: found.throughput }),
       ...(found.graph && { graph: found.graph }),
       ...(found.counts && { counts: found.counts }),
+      ...(found.state !== undefined && { state: found.state }),
+      ...(found.stateReason !== undefined && { stateReason: found.stateReason }),
       warnings: found.warnings,
     };
   }

@@ -15,6 +15,7 @@ import type {
   Provenance,
   RunMode,
   RunOptions,
+  RunState,
   Throughput,
   Trace,
   Verification,
@@ -56,6 +57,8 @@ export interface RecordedRun {
   readonly throughput?: Throughput;
   readonly graph?: GraphCosts;
   readonly counts?: Readonly<Record<string, number>>;
+  readonly state?: RunState | null;
+  readonly stateReason?: string | null;
   readonly warnings: readonly string[];
 }
 
@@ -97,6 +100,9 @@ interface RunJson {
   };
   graph?: { nodes: number; captureNs: number[]; instantiateNs: number[]; updateNs: number[] };
   counts?: Readonly<Record<string, number>>;
+  /** Both absent in recordings made before GPUs were asked for their state. */
+  state?: RunState | null;
+  stateReason?: string | null;
   /** Null without a trace. Spans: kind, lane, name. */
   timeline: { source: string; spans: readonly (readonly [SpanKind, string, string])[] } | null;
 }
@@ -221,11 +227,10 @@ function rowOf(run: RecordedRun): Row {
   };
 }
 
-function extrasToJson({
-  throughput,
-  graph,
-  counts,
-}: RecordedRun): Pick<RunJson, "throughput" | "graph" | "counts"> {
+/** What only some runs have. */
+type Extra = "throughput" | "graph" | "counts" | "state" | "stateReason";
+
+function extrasToJson({ throughput, graph, counts, state, stateReason }: RecordedRun): Pick<RunJson, Extra> {
   return {
     ...(throughput && {
       throughput: {
@@ -242,14 +247,12 @@ function extrasToJson({
       },
     }),
     ...(counts && { counts }),
+    ...(state !== undefined && { state }),
+    ...(stateReason !== undefined && { stateReason }),
   };
 }
 
-function extrasOf({
-  throughput,
-  graph,
-  counts,
-}: RunJson): Pick<RecordedRun, "throughput" | "graph" | "counts"> {
+function extrasOf({ throughput, graph, counts, state, stateReason }: RunJson): Pick<RecordedRun, Extra> {
   return {
     ...(throughput && {
       throughput: {
@@ -269,6 +272,8 @@ function extrasOf({
       },
     }),
     ...(counts && { counts }),
+    ...(state !== undefined && { state }),
+    ...(stateReason !== undefined && { stateReason }),
   };
 }
 

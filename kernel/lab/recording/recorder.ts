@@ -1,6 +1,6 @@
 import { P2pError } from "../errors.js";
 import { writeFileAtomic } from "../files.js";
-import type { Machine, Run } from "../machine.js";
+import type { Machine, MachineInfo, Run } from "../machine.js";
 import { encodeRecording, type RecordedRun, runKey, type TraceKind } from "./format.js";
 
 interface Session {
@@ -22,7 +22,7 @@ export function startRecording(): void {
  */
 export function keepRun(machine: Machine, run: Run, traceKind: TraceKind | null): void {
   if (!session || run.provenance.kind !== "measured") return;
-  if (session.machine && session.machine.provenance.machine !== machine.provenance.machine) {
+  if (session.machine && !sameGpus(session.machine.info, machine.info)) {
     throw new P2pError(
       "recording",
       `a recording holds one machine, but runs came from ${session.machine.provenance.machine} and ${machine.provenance.machine}`,
@@ -43,6 +43,8 @@ export function keepRun(machine: Machine, run: Run, traceKind: TraceKind | null)
     ...(run.throughput && { throughput: run.throughput }),
     ...(run.graph && { graph: run.graph }),
     ...(run.counts && { counts: run.counts }),
+    ...(run.state !== undefined && { state: run.state }),
+    ...(run.stateReason !== undefined && { stateReason: run.stateReason }),
     warnings: run.warnings,
   });
 }
@@ -67,4 +69,10 @@ export function saveRecording(file: string): number {
   );
   session = null;
   return runs.size;
+}
+
+/** The same GPUs in the same slots; a name would not do, since it tells what the links are as long as NVML answers. */
+function sameGpus(a: MachineInfo, b: MachineInfo): boolean {
+  const list = (info: MachineInfo) => info.gpus.map((gpu) => `${gpu.name} ${gpu.pci}`).join("\n");
+  return list(a) === list(b);
 }
