@@ -1,4 +1,5 @@
 /** Everything that a notebook calls `lab`. */
+export { alphaBeta, residuals } from "./analyze/alpha-beta.js";
 export { check, type Properties } from "./analyze/check.js";
 export { type ConditionClaim, claim, type RangeClaim } from "./analyze/claim.js";
 export { Compared, type CompareOptions, type Comparison, compare } from "./analyze/compare.js";

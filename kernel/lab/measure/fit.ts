@@ -66,10 +66,11 @@ const MAX_SEGMENTS = 3;
  * Fits engine time against size by the fewest lines (one to three) that leave no residual above 1 %; where none does, by the
  * ones that leave the least. Copy engines change their way of moving data with size, so one line seldom does.
  * @param points at least three sizes, ascending, positive times.
+ * @param most lines to use at the most.
  */
-export function fitCurve(points: readonly Point[]): CurveFit {
+export function fitCurve(points: readonly Point[], most = MAX_SEGMENTS): CurveFit {
   let best: CurveFit | null = null;
-  for (let count = 1; count <= Math.min(MAX_SEGMENTS, Math.floor(points.length / MIN_POINTS)); count++) {
+  for (let count = 1; count <= Math.min(most, Math.floor(points.length / MIN_POINTS)); count++) {
     const fit = bestSplit(points, count);
     if (!best || fit.worstResidual < best.worstResidual) best = fit;
     if (best.worstResidual <= TOLERANCE) break;
