@@ -15,6 +15,7 @@
 #include "js_errors.h"
 #include "nvml_object.h"
 #include "peers.h"
+#include "setup_object.h"
 
 namespace p2p {
 
@@ -132,6 +133,8 @@ Napi::Object initialize(Napi::Env env, Napi::Object exports) {
   auto data = std::make_unique<AddonData>();
   data->executorClass = Napi::Persistent(ExecutorObject::define(env));
   data->bufferClass = Napi::Persistent(BufferObject::define(env));
+  data->setupClass = Napi::Persistent(SetupObject::define(env));
+  data->exportClass = Napi::Persistent(ExportObject::define(env));
   env.SetInstanceData(data.release());  // Node-API deletes it with the environment
   const Napi::Object process = env.Global().Get("process").As<Napi::Object>();
   const auto atExit = [](const Napi::CallbackInfo& info) {
@@ -153,6 +156,8 @@ Napi::Object initialize(Napi::Env env, Napi::Object exports) {
   exports.Set("nvmlState", Napi::Function::New<nvmlState>(env, "nvmlState"));
   exports.Set("nvmlClocks", Napi::Function::New<nvmlClocks>(env, "nvmlClocks"));
   exports.Set("nvmlPair", Napi::Function::New<nvmlPair>(env, "nvmlPair"));
+  exports.Set("setup", Napi::Function::New<SetupObject::prepare>(env, "setup"));
+  exports.Set("exportMemory", Napi::Function::New<ExportObject::prepare>(env, "exportMemory"));
   return exports;
 }
 

@@ -5,25 +5,46 @@
 
 namespace p2p {
 
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Closes what works off the event loop. One that still works keeps what it has: the operating system takes it
+// back.
+template <typename Worker>
+void closeWorkers(std::vector<std::weak_ptr<Worker>>& workers, Clock::time_point limit) {
+  for (const auto& known : workers) {
+    const auto worker = known.lock();
+    if (!worker) continue;
+    while (worker->busy() && Clock::now() < limit)
+      std::this_thread::sleep_for(std::chrono::microseconds(200));
+    if (!worker->busy()) worker->close();
+  }
+  workers.clear();
+}
+
+template <typename Held>
+void empty(std::vector<std::weak_ptr<Held>>& list) {
+  for (const auto& known : list) {
+    if (const auto held = known.lock()) held->reset();
+  }
+  list.clear();
+}
+
+}  // namespace
+
 void AddonData::closeAll() {
-  using Clock = std::chrono::steady_clock;
   for (const auto& known : executors) {
     if (const auto executor = known.lock()) executor->cancel();
   }
+  for (const auto& known : setups) {
+    if (const auto setup = known.lock()) setup->cancel();
+  }
   const Clock::time_point limit = Clock::now() + std::chrono::seconds(2);
-  for (const auto& known : executors) {
-    const auto executor = known.lock();
-    if (!executor) continue;
-    while (executor->busy() && Clock::now() < limit)
-      std::this_thread::sleep_for(std::chrono::microseconds(200));
-    // One that still works keeps what it has: the operating system takes it back.
-    if (!executor->busy()) executor->close();
-  }
-  for (const auto& known : blocks) {
-    if (const auto block = known.lock()) block->reset();
-  }
-  executors.clear();
-  blocks.clear();
+  closeWorkers(executors, limit);
+  closeWorkers(setups, limit);
+  empty(blocks);
+  empty(exports);
   contexts.clear();
 }
 

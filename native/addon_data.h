@@ -9,19 +9,25 @@
 
 #include "context.h"
 #include "executor.h"
+#include "ipc_memory.h"
 #include "memory_block.h"
+#include "setup_costs.h"
 
 namespace p2p {
 
 struct AddonData {
   Napi::FunctionReference executorClass;
   Napi::FunctionReference bufferClass;
+  Napi::FunctionReference setupClass;
+  Napi::FunctionReference exportClass;
   // Contexts used once stay retained, because making one takes hundreds of milliseconds.
   std::map<int, std::shared_ptr<DeviceContext>> contexts;
 
   // What is open, to be closed when the process ends; the objects themselves belong to JavaScript.
   std::vector<std::weak_ptr<Executor>> executors;
   std::vector<std::weak_ptr<Block>> blocks;
+  std::vector<std::weak_ptr<SetupCosts>> setups;
+  std::vector<std::weak_ptr<Exported>> exports;
 
   template <typename T>
   static void track(std::vector<std::weak_ptr<T>>& list, const std::shared_ptr<T>& item) {

@@ -6,7 +6,8 @@
 // X(enumerator, name in the PTX)
 #define P2P_KERNELS(X) \
   X(kFill, p2p_fill)   \
-  X(kCheck, p2p_check)
+  X(kCheck, p2p_check) \
+  X(kEmpty, p2p_empty)
 
 namespace p2p {
 

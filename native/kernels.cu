@@ -19,3 +19,6 @@ extern "C" __global__ void p2p_check(const std::uint8_t* data, std::uint64_t byt
     mine += data[i] != p2p::patternByte(seed, offset + i);
   if (mine) atomicAdd(wrong, mine);
 }
+
+// Does nothing: what is left is the cost of a launch or of a graph's node.
+extern "C" __global__ void p2p_empty() {}

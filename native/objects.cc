@@ -17,7 +17,8 @@ Failure outOfMemory(cu::Result result, const char* call, std::size_t bytes) {
   return cudaFailure(result, call, "(" + std::to_string(bytes) + " bytes)");
 }
 
-// Linux grants more memory than it has and kills the process that touches it: ask before.
+}  // namespace
+
 void requireHostMemory(std::size_t bytes, const char* kind) {
   std::ifstream file("/proc/meminfo");
   for (std::string word; file >> word;) {
@@ -29,8 +30,6 @@ void requireHostMemory(std::size_t bytes, const char* kind) {
                 "Use smaller buffers, or close what is no longer needed.");
   }
 }
-
-}  // namespace
 
 DeviceMemory::DeviceMemory(std::shared_ptr<DeviceContext> context, std::size_t bytes)
     : context_(std::move(context)) {

@@ -12,6 +12,10 @@
 
 namespace p2p {
 
+// Throws a kUsage failure when the host has not that much memory available. Linux grants more than it has and
+// kills the process that touches it, so that one must ask before.
+void requireHostMemory(std::size_t bytes, const char* kind);
+
 // Memory of a GPU.
 class DeviceMemory {
  public:

@@ -1,5 +1,7 @@
 #include "peers.h"
 
+#include <string>
+
 #include "context.h"
 #include "driver_library.h"
 
@@ -12,11 +14,13 @@ Peers& Peers::instance() {
 
 bool Peers::set(const PeerWish& wish) {
   const std::lock_guard lock(mutex_);
+  requireNoChange();
   return apply(wish);
 }
 
 Peers::InFlight Peers::hold(const std::vector<PeerWish>& wishes) {
   const std::lock_guard lock(mutex_);
+  requireNoChange();
   for (const PeerWish& wish : wishes) apply(wish);
   ++inFlight_;
   return InFlight(*this);
@@ -55,6 +59,52 @@ bool Peers::apply(const PeerWish& wish) {
   }
   state = wanted;
   return result == cu::kSuccess;
+}
+
+void Peers::requireNoChange() const {
+  if (changing_)
+    throw usage("peer access is being turned on and off by a measurement",
+                "Wait for it to end, or cancel it.");
+}
+
+Peers::Change::Change(Peers& peers, std::shared_ptr<DeviceContext> from, std::shared_ptr<DeviceContext> to)
+    : peers_(peers), from_(std::move(from)), to_(std::move(to)) {
+  const std::lock_guard lock(peers_.mutex_);
+  peers_.requireNoChange();
+  if (from_->gpu() == to_->gpu())
+    throw usage("GPU " + std::to_string(from_->gpu()) + " is no peer of itself", "Name two different GPUs.");
+  if (peers_.inFlight_ > 0)
+    throw usage("peer access cannot change while a call is in flight",
+                "Wait for the other run to end, or cancel it.");
+  // Turned off to learn how it is: another library of the process may have turned it on.
+  const CurrentContext current(*from_);
+  const cu::Result result = disable();
+  if (result != cu::kPeerAccessNotEnabled) check(result, "cuCtxDisablePeerAccess");
+  wasOn_ = result == cu::kSuccess;
+  peers_.changing_ = true;
+}
+
+Peers::Change::~Change() {
+  const std::lock_guard lock(peers_.mutex_);
+  const cu::EntryPoints& entries = driver();
+  cu::Context popped = nullptr;
+  noteRelease(entries.cuCtxPushCurrent_v2(from_->handle()));
+  const cu::Result result = wasOn_ ? enable() : disable();
+  noteRelease(entries.cuCtxPopCurrent_v2(&popped));
+  const bool restored = result == cu::kSuccess ||
+                        result == (wasOn_ ? cu::kPeerAccessAlreadyEnabled : cu::kPeerAccessNotEnabled);
+  if (!restored) noteRelease(result);
+  const State state = wasOn_ ? State::kOn : State::kOff;
+  peers_.states_[{from_->gpu(), to_->gpu()}] = restored ? state : State::kUnknown;
+  peers_.changing_ = false;
+}
+
+cu::Result Peers::Change::enable() const {
+  return driver().cuCtxEnablePeerAccess(to_->handle(), 0);
+}
+
+cu::Result Peers::Change::disable() const {
+  return driver().cuCtxDisablePeerAccess(to_->handle());
 }
 
 void Peers::forget(int gpu) noexcept {

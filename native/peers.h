@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "cuda_api.h"
+
 namespace p2p {
 
 class DeviceContext;
@@ -44,6 +46,28 @@ class Peers {
   // dies.
   InFlight hold(const std::vector<PeerWish>& wishes);
 
+  // The right to turn access from one GPU to another on and off by hand, as measuring those calls does. While
+  // it lives nothing can be held or set; when it dies access is as it was. Throws a kUsage failure while a
+  // call is in flight.
+  class Change {
+   public:
+    Change(Peers& peers, std::shared_ptr<DeviceContext> from, std::shared_ptr<DeviceContext> to);
+    ~Change();
+    Change(const Change&) = delete;
+    Change& operator=(const Change&) = delete;
+
+    // The driver calls, with nothing around them; the context of `from` must be current. What the driver
+    // answers is the caller's to judge.
+    cu::Result enable() const;
+    cu::Result disable() const;
+
+   private:
+    Peers& peers_;
+    std::shared_ptr<DeviceContext> from_;
+    std::shared_ptr<DeviceContext> to_;
+    bool wasOn_ = false;
+  };
+
   // A primary context was released: its peer access is gone with it.
   void forget(int gpu) noexcept;
 
@@ -51,10 +75,12 @@ class Peers {
   enum class State { kUnknown, kOff, kOn };
 
   bool apply(const PeerWish& wish);
+  void requireNoChange() const;
 
   std::mutex mutex_;
   std::map<std::pair<int, int>, State> states_;
   int inFlight_ = 0;
+  bool changing_ = false;
 };
 
 }  // namespace p2p
