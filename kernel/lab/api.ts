@@ -10,6 +10,7 @@ export { type ChromeEvent, type ChromeTrace, chromeTrace, writeTrace } from "./c
 export { CudaError, P2pError } from "./errors.js";
 export type { Machine, Provenance, Run, RunOptions } from "./machine.js";
 export { type BreakdownOptions, breakdown } from "./measure/breakdown.js";
+export { type SetupCostsOptions, setupCosts } from "./measure/setup-costs.js";
 export { type SweepOptions, sweep } from "./measure/sweep.js";
 export { type Table, tableOf } from "./measure/table.js";
 export { type Path, type TransferOptions, transfer } from "./measure/transfer.js";

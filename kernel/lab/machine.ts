@@ -204,6 +204,8 @@ export interface Run {
   readonly throughput?: Throughput;
   /** Of a program that is submitted as a graph. */
   readonly graph?: GraphCosts;
+  /** Set-up work: the very first repetition, which is not among the samples; a first call often costs far more. */
+  readonly firstNs?: number;
   /** How often each outcome was seen, for probes that count. */
   readonly counts?: Readonly<Record<string, number>>;
   /** Of the GPUs, around the timing pass; null when they could not be asked. Absent where there is nothing to ask. */

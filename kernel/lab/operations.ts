@@ -208,7 +208,10 @@ export interface SetupOperation {
   readonly op: "setup";
   readonly kind: SetupKind;
   readonly gpu: number;
-  /** The GPU whose memory is made accessible (peer-…, pool-access, vmm-access) or that opens (ipc-…). */
+  /**
+   * The GPU whose memory is made accessible to `gpu` (peer-…, pool-access, vmm-access); or the GPU on which another
+   * process opens the memory of `gpu` (ipc-open, ipc-close; may be the same GPU).
+   */
   readonly peer?: number;
   /** Size of the memory concerned. */
   readonly bytes?: number;

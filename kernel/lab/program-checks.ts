@@ -101,8 +101,8 @@ function validateAlone(operations: readonly Operation[]): void {
   if (!SETUP_KINDS.includes(first.kind)) {
     throw new P2pError("program", `no set-up work "${first.kind}"`, `Use one of ${SETUP_KINDS.join(", ")}.`);
   }
-  for (const [field, kinds] of Object.entries(NEEDS)) {
-    const given = first[field as keyof typeof NEEDS] !== undefined;
+  for (const [field, kinds] of Object.entries(SETUP_NEEDS)) {
+    const given = first[field as keyof typeof SETUP_NEEDS] !== undefined;
     if (kinds.includes(first.kind) === given) continue;
     throw new P2pError(
       "program",
@@ -110,13 +110,14 @@ function validateAlone(operations: readonly Operation[]): void {
       given ? "Leave it out." : `Give { ${field}: … }.`,
     );
   }
-  if (first.peer === first.gpu) {
+  // Another process may open memory of its own GPU: then the two names are the same.
+  if (first.peer === first.gpu && first.kind !== "ipc-open" && first.kind !== "ipc-close") {
     throw new P2pError("program", `GPU ${first.gpu} is no peer of itself`, "Name two different GPUs.");
   }
 }
 
 /** Which set-up work needs which parameter; the others must not have it. */
-const NEEDS: {
+export const SETUP_NEEDS: {
   readonly peer: readonly SetupKind[];
   readonly bytes: readonly SetupKind[];
   readonly nodes: readonly SetupKind[];

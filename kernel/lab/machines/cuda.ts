@@ -14,6 +14,7 @@ import { infoOf } from "./cuda-info.js";
 import { noPeerReason } from "./cuda-no-peer.js";
 import { nativeProgramOf, orderedPairs } from "./cuda-program.js";
 import { sample } from "./cuda-sample.js";
+import { runSetup } from "./cuda-setup.js";
 import { runState, StateReader } from "./cuda-state.js";
 import { taints } from "./cuda-taint.js";
 import { trace } from "./cuda-trace.js";
@@ -79,6 +80,7 @@ export class CudaMachine implements Machine {
     program.validate();
     const sampling = samplingOf(options.sampling);
     this.#requireGpus(program);
+    if (program.kind === "setup") return await runSetup(this.#addon, program, options, this.provenance);
     throwIfCancelled(options.signal);
     try {
       const executor = await this.#addon.prepare(

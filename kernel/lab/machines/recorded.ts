@@ -91,6 +91,7 @@ export class RecordedMachine implements Machine {
       ...(found.counts && { counts: found.counts }),
       ...(found.state !== undefined && { state: found.state }),
       ...(found.stateReason !== undefined && { stateReason: found.stateReason }),
+      ...(found.firstNs !== undefined && { firstNs: found.firstNs }),
       warnings: found.warnings,
     };
   }

@@ -59,6 +59,7 @@ export interface RecordedRun {
   readonly counts?: Readonly<Record<string, number>>;
   readonly state?: RunState | null;
   readonly stateReason?: string | null;
+  readonly firstNs?: number;
   readonly warnings: readonly string[];
 }
 
@@ -103,6 +104,7 @@ interface RunJson {
   /** Both absent in recordings made before GPUs were asked for their state. */
   state?: RunState | null;
   stateReason?: string | null;
+  firstNs?: number;
   /** Null without a trace. Spans: kind, lane, name. */
   timeline: { source: string; spans: readonly (readonly [SpanKind, string, string])[] } | null;
 }
@@ -228,9 +230,10 @@ function rowOf(run: RecordedRun): Row {
 }
 
 /** What only some runs have. */
-type Extra = "throughput" | "graph" | "counts" | "state" | "stateReason";
+type Extra = "throughput" | "graph" | "counts" | "firstNs" | "state" | "stateReason";
 
-function extrasToJson({ throughput, graph, counts, state, stateReason }: RecordedRun): Pick<RunJson, Extra> {
+function extrasToJson(run: RecordedRun): Pick<RunJson, Extra> {
+  const { throughput, graph, counts, firstNs, state, stateReason } = run;
   return {
     ...(throughput && {
       throughput: {
@@ -247,12 +250,14 @@ function extrasToJson({ throughput, graph, counts, state, stateReason }: Recorde
       },
     }),
     ...(counts && { counts }),
+    ...(firstNs !== undefined && { firstNs }),
     ...(state !== undefined && { state }),
     ...(stateReason !== undefined && { stateReason }),
   };
 }
 
-function extrasOf({ throughput, graph, counts, state, stateReason }: RunJson): Pick<RecordedRun, Extra> {
+function extrasOf(json: RunJson): Pick<RecordedRun, Extra> {
+  const { throughput, graph, counts, firstNs, state, stateReason } = json;
   return {
     ...(throughput && {
       throughput: {
@@ -274,6 +279,7 @@ function extrasOf({ throughput, graph, counts, state, stateReason }: RunJson): P
     ...(counts && { counts }),
     ...(state !== undefined && { state }),
     ...(stateReason !== undefined && { stateReason }),
+    ...(firstNs !== undefined && { firstNs }),
   };
 }
 

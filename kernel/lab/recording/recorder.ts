@@ -45,6 +45,7 @@ export function keepRun(machine: Machine, run: Run, traceKind: TraceKind | null)
     ...(run.counts && { counts: run.counts }),
     ...(run.state !== undefined && { state: run.state }),
     ...(run.stateReason !== undefined && { stateReason: run.stateReason }),
+    ...(run.firstNs !== undefined && { firstNs: run.firstNs }),
     warnings: run.warnings,
   });
 }

@@ -1,0 +1,41 @@
+/** The process that opens memory of another: does ipc-open and ipc-close for cuda-setup.ts. */
+import { P2pError } from "../../errors.js";
+import { loadAddon, type NativeSetup } from "../../native.js";
+import { serve } from "./serve.js";
+
+/** What the parent asks. GPUs are named by UUID: the two processes may number them differently. */
+export type IpcRequest =
+  | {
+      readonly do: "setup";
+      readonly kind: "ipc-open" | "ipc-close";
+      readonly uuid: string;
+      readonly bytes: number;
+      readonly handle: Uint8Array;
+    }
+  | { readonly do: "time"; readonly repetitions: number; readonly budgetMs: number }
+  | { readonly do: "checked" };
+
+let work: NativeSetup | null = null;
+
+async function answer(request: IpcRequest): Promise<unknown> {
+  if (request.do === "setup") {
+    const addon = loadAddon();
+    const gpu = addon.devices().findIndex((device) => device.uuid === request.uuid);
+    if (gpu < 0) {
+      throw new P2pError(
+        "not-available",
+        `another process does not see the GPU ${request.uuid}`,
+        "Leave CUDA_VISIBLE_DEVICES as it was when the kernel started.",
+      );
+    }
+    work = await addon.setup(request.kind, gpu, -1, request.bytes, 0, request.handle);
+    return null;
+  }
+  if (!work) throw new P2pError("usage", "nothing was opened", "Ask for a set-up first.");
+  return request.do === "checked" ? work.checked() : await work.time(request.repetitions, request.budgetMs);
+}
+
+serve(
+  (request) => answer(request as unknown as IpcRequest),
+  async () => work?.close(),
+);
