@@ -1,6 +1,5 @@
-// A stand-in libnvidia-ml.so.1 for tests: it knows the GPUs of the stand-in driver by the UUID and PCI
-// address that this gives them, lists them the other way round, and answers what the environment sets; see
-// README.md.
+// A stand-in libnvidia-ml.so.1 for tests: it knows the GPUs as they stand in the stand-in machine, whatever
+// CUDA shows of them, and answers what the environment sets; see README.md.
 #include <unistd.h>
 
 #include <cstdio>
@@ -12,6 +11,8 @@
 #include <vector>
 
 #include "../../native/nvml_api.h"
+#include "fake_gpus.h"
+#include "fake_settings.h"
 
 using namespace p2p::nvml;
 
@@ -21,11 +22,6 @@ struct nvmlDevice_st {
 };
 
 namespace {
-
-std::string setting(const char* name) {
-  const char* value = std::getenv(name);
-  return value ? value : "";
-}
 
 std::vector<std::string> words(const std::string& text) {
   std::vector<std::string> list;
@@ -63,34 +59,28 @@ std::vector<Rule> rulesOf(const std::string& text) {
   return rules;
 }
 
-struct Fake {
+struct Library {
   std::mutex mutex;
-  long count = 2;
   std::vector<nvmlDevice_st> devices;
-  std::vector<nvmlDevice_st> slices;
-  std::vector<Rule> values = rulesOf(setting("P2PLAB_FAKE_NVML"));
-  std::vector<Rule> failures = rulesOf(setting("P2PLAB_FAKE_NVML_FAIL"));
+  // The instance of the first GPU, where that is split.
+  nvmlDevice_st slice{0, true};
+  std::vector<Rule> values = rulesOf(fake::setting("P2PLAB_FAKE_NVML"));
+  std::vector<Rule> failures = rulesOf(fake::setting("P2PLAB_FAKE_NVML_FAIL"));
   std::map<std::string, long> readings;
 
-  Fake() {
-    const std::string devicesSet = setting("P2PLAB_FAKE_DEVICES");
-    if (!devicesSet.empty()) count = std::strtol(devicesSet.c_str(), nullptr, 10);
-    for (int gpu = 0; gpu < count; ++gpu) {
-      devices.push_back({gpu, false});
-      slices.push_back({gpu, true});
-    }
+  Library() {
+    for (int place = 0; place < fake::machineCount(); ++place) devices.push_back({place, false});
   }
 };
 
-Fake& fake() {
-  static Fake& once = *new Fake();
+Library& library() {
+  static Library& once = *new Library();
   return once;
 }
 
 const std::map<std::string, unsigned long long>& defaults() {
   static const auto& once = *new std::map<std::string, unsigned long long>{
       {"uuid", 1},
-      {"slice", 0},
       {"smClock", 1980},
       {"memoryClock", 2619},
       {"maxSmClock", 1980},
@@ -113,7 +103,7 @@ const std::map<std::string, unsigned long long>& defaults() {
       {"foreign", 0},
       {"persistence", 1},
       {"computeMode", 0},
-      {"mig", 0},
+      {"mig", fake::mig()},
       {"bar1", 1ull << 38},
       {"display", 0},
       {"virtualization", 0},
@@ -142,9 +132,9 @@ const std::map<std::string, unsigned long long>& defaults() {
 unsigned long long valueOf(int gpu, const std::string& key, int link = -1) {
   const std::string number = std::to_string(gpu);
   const std::string ofLink = key + ":" + std::to_string(link);
-  const long times = ++fake().readings[number + "/" + (link < 0 ? key : ofLink)];
+  const long times = ++library().readings[number + "/" + (link < 0 ? key : ofLink)];
   unsigned long long value = defaults().at(key);
-  for (const Rule& rule : fake().values) {
+  for (const Rule& rule : library().values) {
     if (!rule.gpu.empty() && rule.gpu != number) continue;
     if (rule.key != key && (link < 0 || rule.key != ofLink)) continue;
     if (times >= rule.from) value = rule.value;
@@ -156,8 +146,8 @@ unsigned long long valueOf(int gpu, const std::string& key, int link = -1) {
 Result failing(const std::string& name) {
   const bool early = name == "nvmlInit_v2" || name.find("Version") != std::string::npos ||
                      name.find("Handle") != std::string::npos;
-  const long times = ++fake().readings[name];
-  for (const Rule& rule : fake().failures) {
+  const long times = ++library().readings[name];
+  for (const Rule& rule : library().failures) {
     const bool meant =
         rule.key == name || (rule.key == "*" && name != "nvmlInit_v2") || (rule.key == "values" && !early);
     if (meant && times >= rule.from) return static_cast<Result>(rule.value);
@@ -165,8 +155,8 @@ Result failing(const std::string& name) {
   return kSuccess;
 }
 
-#define ENTER(name)                         \
-  const std::lock_guard lock(fake().mutex); \
+#define ENTER(name)                            \
+  const std::lock_guard lock(library().mutex); \
   if (const Result forced = failing(name)) return forced
 
 template <typename Raw>
@@ -175,15 +165,8 @@ Result give(Raw* receiver, Device device, const char* key, int link = -1) {
   return kSuccess;
 }
 
-std::string identityOf(const char* prefix, int gpu) {
-  std::string text = prefix;
-  for (int i = 0; i < 16; ++i) {
-    char hex[3];
-    std::snprintf(hex, sizeof hex, "%02x", gpu & 0xff);
-    if (i == 4 || i == 6 || i == 8 || i == 10) text += '-';
-    text += hex;
-  }
-  return text;
+unsigned busOf(int gpu) {
+  return static_cast<unsigned>(fake::pciBus(gpu));
 }
 
 void address(PciInfo* pci, unsigned bus) {
@@ -272,11 +255,13 @@ Result nvmlSystemGetNVMLVersion(char* version, unsigned length) {
 
 Result nvmlDeviceGetHandleByUUID(const char* uuid, Device* device) {
   ENTER("nvmlDeviceGetHandleByUUID");
-  for (int gpu = static_cast<int>(fake().count) - 1; gpu >= 0; --gpu) {
-    const bool sliced = valueOf(gpu, "slice") != 0;
-    if (valueOf(gpu, "uuid") == 0) continue;
-    if (uuid != identityOf(sliced ? "MIG-" : "GPU-", gpu)) continue;
-    *device = sliced ? &fake().slices[gpu] : &fake().devices[gpu];
+  if (fake::mig() && uuid == fake::uuidText(fake::migUuid(), "MIG-")) {
+    *device = &library().slice;
+    return kSuccess;
+  }
+  for (nvmlDevice_st& one : library().devices) {
+    if (valueOf(one.gpu, "uuid") == 0 || uuid != fake::uuidText(fake::uuidOf(one.gpu), "GPU-")) continue;
+    *device = &one;
     return kSuccess;
   }
   return kNotFound;
@@ -284,11 +269,11 @@ Result nvmlDeviceGetHandleByUUID(const char* uuid, Device* device) {
 
 Result nvmlDeviceGetHandleByPciBusId_v2(const char* pci, Device* device) {
   ENTER("nvmlDeviceGetHandleByPciBusId_v2");
-  for (int gpu = static_cast<int>(fake().count) - 1; gpu >= 0; --gpu) {
+  for (nvmlDevice_st& one : library().devices) {
     PciInfo info;
-    address(&info, 0x10u + static_cast<unsigned>(gpu));
+    address(&info, busOf(one.gpu));
     if (strcasecmp(pci, info.busIdLegacy) != 0 && strcasecmp(pci, info.busId) != 0) continue;
-    *device = &fake().devices[gpu];
+    *device = &one;
     return kSuccess;
   }
   return kNotFound;
@@ -297,13 +282,13 @@ Result nvmlDeviceGetHandleByPciBusId_v2(const char* pci, Device* device) {
 Result nvmlDeviceGetDeviceHandleFromMigDeviceHandle(Device slice, Device* device) {
   ENTER("nvmlDeviceGetDeviceHandleFromMigDeviceHandle");
   if (!slice->slice) return kInvalidArgument;
-  *device = &fake().devices[slice->gpu];
+  *device = &library().devices[static_cast<std::size_t>(slice->gpu)];
   return kSuccess;
 }
 
 Result nvmlDeviceGetPciInfo_v3(Device device, PciInfo* pci) {
   ENTER("nvmlDeviceGetPciInfo_v3");
-  address(pci, 0x10u + static_cast<unsigned>(device->gpu));
+  address(pci, busOf(device->gpu));
   return kSuccess;
 }
 
@@ -384,7 +369,7 @@ Result nvmlDeviceGetNvLinkRemotePciInfo_v2(Device device, unsigned link, PciInfo
   if (!hasLink(device, link)) return kInvalidArgument;
   // A switch, or the neighbour in a pair of GPUs.
   const bool toSwitch = valueOf(device->gpu, "remote", static_cast<int>(link)) == kNvLinkSwitch;
-  address(pci, toSwitch ? 0x90u : 0x10u + (static_cast<unsigned>(device->gpu) ^ 1u));
+  address(pci, toSwitch ? 0x90u : busOf(device->gpu ^ 1));
   return kSuccess;
 }
 

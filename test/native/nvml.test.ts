@@ -49,7 +49,20 @@ const CASES: readonly [string, string, Record<string, string>?][] = [
   ["a GPU without NVLink has no links", "no-links", { P2PLAB_FAKE_NVML: "links=0" }],
   ["CUDA's GPU is found by its UUID", "joined", joins("uuid", "")],
   ["where the UUID is not known, by its PCI address", "joined", joins("pci", "0/uuid=0")],
-  ["a MIG slice is joined to the GPU that it was cut from", "joined", joins("mig-parent", "0/slice=1")],
+  [
+    "a MIG slice is joined to the GPU that it was cut from",
+    "joined-slice",
+    { P2PLAB_FAKE_MIG: "1", P2PLAB_FAKE_NVML: "0/smClock=1111" },
+  ],
+  [
+    "GPUs in another order than the machine's are joined to their own",
+    "joined-permuted",
+    {
+      CUDA_VISIBLE_DEVICES: "2,0",
+      P2PLAB_FAKE_DEVICES: "3",
+      P2PLAB_FAKE_NVML: "0/smClock=1000,2/smClock=1222",
+    },
+  ],
   [
     "each way between two GPUs has its status",
     "pairs",

@@ -183,6 +183,20 @@ void joined() {
   EXPECT_EQ(*gpuState(1).clocks.smClockMhz.value, 1980.0);
 }
 
+void joinedSlice() {
+  EXPECT_TEXT(nvmlGpu(0).joinedBy, "mig-parent");
+  EXPECT_EQ(*gpuState(0).clocks.smClockMhz.value, 1111.0);
+  EXPECT_TEXT(*gpuFacts(0).pci.value, "0000:10:00.0");
+  EXPECT(*gpuFacts(0).mig.value);
+}
+
+void joinedPermuted() {
+  EXPECT_EQ(*gpuState(0).clocks.smClockMhz.value, 1222.0);
+  EXPECT_EQ(*gpuState(1).clocks.smClockMhz.value, 1000.0);
+  EXPECT_TEXT(*gpuFacts(0).pci.value, "0000:12:00.0");
+  EXPECT_TEXT(*gpuFacts(1).pci.value, "0000:10:00.0");
+}
+
 void pairs() {
   const GpuPair pair = gpuPair(0, 1);
   EXPECT_TEXT(missingOf(pair), "");
@@ -210,6 +224,8 @@ const std::map<std::string, std::function<void()>> kTests = {
     {"links-by-calls", linksByCalls},
     {"no-links", noLinks},
     {"joined", joined},
+    {"joined-slice", joinedSlice},
+    {"joined-permuted", joinedPermuted},
     {"pairs", pairs},
 };
 

@@ -41,8 +41,8 @@ export function fakeCuda(old = false): string {
 /** The stand-in libnvidia-ml; `old` lacks what came after CUDA 11.1. */
 export function fakeNvml(old = false): string {
   return old
-    ? build("libnvidia-ml-old.so.1", standIn("nvml"), [...SHARED, "-DP2P_FAKE_OLD_NVML"])
-    : build("libnvidia-ml.so.1", standIn("nvml"), SHARED);
+    ? build("libnvidia-ml-old.so.1", [...standIn("nvml"), ...MACHINE], [...SHARED, "-DP2P_FAKE_OLD_NVML"])
+    : build("libnvidia-ml.so.1", [...standIn("nvml"), ...MACHINE], SHARED);
 }
 
 export function fakeCupti(): string {
@@ -50,6 +50,9 @@ export function fakeCupti(): string {
 }
 
 const SHARED = ["-O1", "-g", "-shared", "-fPIC", "-pthread"];
+
+/** What libcuda and NVML must agree on. */
+const MACHINE = ["test/fake-driver/fake_gpus.cc", "test/fake-driver/fake_settings.cc"];
 
 /** Sources of a stand-in: fake_LIBRARY*.cc; what names no other library belongs to libcuda. */
 function standIn(library: string): string[] {

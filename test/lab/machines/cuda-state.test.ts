@@ -31,7 +31,7 @@ function infoWith(values: string, settings: Record<string, string> = {}) {
 
 function register(): void {
   test("a healthy run has the state of every GPU before and after, and no warning", () => {
-    const { state, stateReason, warnings } = runWith("1/temperature=51@2,0/tx=4@4,1/slice=0");
+    const { state, stateReason, warnings } = runWith("1/temperature=51@2,0/tx=4@4");
     assert.equal(warnings, []);
     assert.is(stateReason, null);
     const gpu = {
@@ -268,6 +268,40 @@ function register(): void {
     assert.is(facts.bar1_bytes, 268435456);
     assert.is(facts.mig, "off");
     assert.is(facts.nvswitch_fabric, "completed");
+  });
+
+  test("with CUDA_VISIBLE_DEVICES in another order, state, links and reasons are those of the right GPUs", () => {
+    const [state, pairs] = inLab(
+      `${OPEN} print((await machine.run(push(), { sampling: quick })).state.after.map(({ gpu, smClockMhz }) => [gpu, smClockMhz]));
+       print(machine.info.pairs.map(({ from, to, link }) => [from, to, link]));`,
+      {
+        CUDA_VISIBLE_DEVICES: "3,0,2",
+        P2PLAB_FAKE_DEVICES: "4",
+        P2PLAB_FAKE_NVML: "links=4,remote=0,0/smClock=1950,3/smClock=1960",
+      },
+    ).lines;
+    assert.equal(state, [
+      [0, 1960],
+      [1, 1950],
+    ]);
+    assert.equal(pairs, [
+      [0, 1, "SYS"],
+      [0, 2, "NV4"],
+      [1, 0, "SYS"],
+      [1, 2, "SYS"],
+      [2, 0, "NV4"],
+      [2, 1, "SYS"],
+    ]);
+  });
+
+  test("of a MIG slice the state is that of the GPU that it was cut from", () => {
+    const [result] = inLab(
+      `${OPEN} const alone = program().buffer("a", { gpu: 0, bytes: 8 }).buffer("b", { gpu: 0, bytes: 8 }).stream("s", { gpu: 0 }).copy("s", "a", "b").sync("s");
+       const { state } = await machine.run(alone, { sampling: quick });
+       print([machine.info.name, machine.info.facts.mig, state.after[0].powerW]);`,
+      { P2PLAB_FAKE_MIG: "1", P2PLAB_FAKE_NVML: "0/power=123000" },
+    ).lines;
+    assert.equal(result, ["1 × Fake GPU MIG 1g.18gb", "on", 123]);
   });
 
   for (const [what, values, said] of [
