@@ -1,13 +1,15 @@
 #include "fake_copy.h"
 
+#include <algorithm>
 #include <cstring>
 #include <optional>
 #include <vector>
 
+#include "../../native/cupti_api.h"
 #include "fake_calls.h"
 #include "fake_settings.h"
 #include "fake_space.h"
-#include "fake_trace.h"
+#include "fake_tracing.h"
 #include "fake_view.h"
 
 using namespace p2p::cu;
@@ -16,14 +18,11 @@ namespace fake {
 
 namespace {
 
-constexpr std::uint8_t kHtoD = 1;
-constexpr std::uint8_t kDtoH = 2;
-constexpr std::uint8_t kDtoD = 8;
-constexpr std::uint8_t kHtoH = 9;
-constexpr std::uint8_t kPtoP = 10;
-
-std::atomic<FakeTraceSink> traceSink{nullptr};
-std::atomic<std::uint32_t> correlations{0};
+using p2p::cupti::kDtoD;
+using p2p::cupti::kDtoH;
+using p2p::cupti::kHtoD;
+using p2p::cupti::kHtoH;
+using p2p::cupti::kPtoP;
 
 struct Copy {
   DevicePtr dst;
@@ -77,8 +76,7 @@ void move(const Copy& copy) {
 
 }  // namespace
 
-Result submitCopy(DevicePtr dst, DevicePtr src, std::size_t bytes, Stream handle, std::uint32_t cbid) {
-  const std::uint64_t entered = nowNs();
+Result submitCopy(DevicePtr dst, DevicePtr src, std::size_t bytes, Stream handle, std::uint32_t correlation) {
   const auto stream = findStream(handle);
   if (!stream) return kInvalidHandle;
   if (const Result state = stream->context->broken) return state;
@@ -99,14 +97,17 @@ Result submitCopy(DevicePtr dst, DevicePtr src, std::size_t bytes, Stream handle
     const auto* const data = reinterpret_cast<const std::byte*>(src);
     copy->staged.assign(data, data + bytes);
   }
-  const std::uint32_t correlation = ++correlations;
-  const std::uint64_t left = nowNs();
-  submit(stream, kNodeMemcpy, [copy, cbid, correlation, entered, left] {
-    const std::uint64_t start = nowNs();
+  submit(stream, kNodeMemcpy, [copy, correlation, id = stream->id] {
+    FakeActivity work{FakeActivity::What::kCopy, correlation, nowNs(), 0};
     move(*copy);
-    if (const FakeTraceSink sink = traceSink)
-      sink({correlation, cbid, entered, left, start, start + copyNs(), copy->bytes, copy->kind(),
-            static_cast<std::uint32_t>(copy->issuer)});
+    work.endNs = work.startNs + copyNs();
+    work.device = static_cast<std::uint32_t>(copy->issuer);
+    work.stream = id;
+    work.srcDevice = static_cast<std::uint32_t>(std::max(copy->from, 0));
+    work.dstDevice = static_cast<std::uint32_t>(std::max(copy->to, 0));
+    work.bytes = copy->bytes;
+    work.kind = copy->kind();
+    traceWork(work);
   });
   const bool waits = copy->to < 0 && (copy->toPageable || copy->fromPageable) && !captured;
   return waits ? waitFor(*stream) : kSuccess;
@@ -118,18 +119,16 @@ using namespace fake;
 
 extern "C" {
 
-void p2plab_fake_trace(FakeTraceSink sink) {
-  traceSink = sink;
-}
-
 Result cuMemcpyAsync(DevicePtr dst, DevicePtr src, std::size_t bytes, Stream stream) {
   ENTER("cuMemcpyAsync");
-  return submitCopy(dst, src, bytes, stream, 306);
+  const TracedCall traced(p2p::cupti::kCbidMemcpyAsync);
+  return submitCopy(dst, src, bytes, stream, traced.correlation());
 }
 
 Result cuMemcpyPeerAsync(DevicePtr dst, Context, DevicePtr src, Context, std::size_t bytes, Stream stream) {
   ENTER("cuMemcpyPeerAsync");
-  return submitCopy(dst, src, bytes, stream, 319);
+  const TracedCall traced(p2p::cupti::kCbidMemcpyPeerAsync);
+  return submitCopy(dst, src, bytes, stream, traced.correlation());
 }
 
 }  // extern "C"

@@ -1,11 +1,13 @@
-// A stand-in libcupti for tests: records of the copies that the stand-in libcuda makes, on a clock as large
-// as the real one. See README.md for what the environment changes.
+// A stand-in libcupti for tests: records of the calls, copies and kernels of the stand-in libcuda, on a clock
+// as large as the real one. See README.md for what the environment changes.
 #include <dlfcn.h>
 #include <time.h>
 
 #include <cstdlib>
 #include <cstring>
+#include <map>
 #include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -25,19 +27,24 @@ BufferRequested requestBuffer = nullptr;
 BufferCompleted completeBuffer = nullptr;
 bool memcpyOn = false;
 bool peerOn = false;
+bool kernelOn = false;
 bool driverOn = false;
-// Filled by the threads that do the copies.
-std::mutex copiesMutex;
-std::vector<FakeCopy> copies;
+std::set<std::uint32_t> callsOn;
+// Filled by the threads that do the work.
+std::mutex activitiesMutex;
+std::vector<FakeActivity> activities;
+std::set<std::string> names;
 
 long number(const char* name) {
   const char* value = std::getenv(name);
   return value ? std::strtol(value, nullptr, 10) : 0;
 }
 
-void sink(const FakeCopy& copy) {
-  const std::lock_guard lock(copiesMutex);
-  copies.push_back(copy);
+void sink(const FakeActivity& activity) {
+  const std::lock_guard lock(activitiesMutex);
+  activities.push_back(activity);
+  // The name goes with its module, records stay.
+  if (activity.name) activities.back().name = names.insert(activity.name).first->c_str();
 }
 
 using SetSink = void (*)(FakeTraceSink);
@@ -80,6 +87,44 @@ class Writer {
   std::size_t used_ = 0;
 };
 
+void write(Writer& writer, const FakeActivity& activity) {
+  const std::uint64_t start = kEpochNs + activity.startNs;
+  const std::uint64_t end = kEpochNs + activity.endNs;
+  switch (activity.what) {
+    case FakeActivity::What::kCall:
+      if (driverOn || callsOn.contains(activity.cbid))
+        writer.add(ActivityApi{kActivityDriver, activity.cbid, start, end, 1, 1, activity.correlation, 0});
+      break;
+    case FakeActivity::What::kCopy:
+      if (activity.kind == kPtoP && peerOn) {
+        writer.add(ActivityMemcpyPtoP{kActivityMemcpy2, activity.kind, 3, 3, 0, activity.bytes, start, end,
+                                      activity.device, 1, activity.stream, activity.srcDevice, 1,
+                                      activity.dstDevice, 2, activity.correlation});
+      } else if (activity.kind != kPtoP && memcpyOn) {
+        writer.add(ActivityMemcpy{kActivityMemcpy, activity.kind, 1, 3, 0, activity.bytes, start, end,
+                                  activity.device, 1, activity.stream, activity.correlation});
+      }
+      break;
+    case FakeActivity::What::kKernel: {
+      if (!kernelOn) break;
+      ActivityKernel kernel{};
+      kernel.kind = kActivityConcurrentKernel;
+      kernel.start = start;
+      kernel.end = end;
+      kernel.deviceId = activity.device;
+      kernel.contextId = 1;
+      kernel.streamId = activity.stream;
+      kernel.grid[0] = static_cast<std::int32_t>(activity.blocks);
+      kernel.grid[1] = kernel.grid[2] = kernel.block[1] = kernel.block[2] = 1;
+      kernel.block[0] = static_cast<std::int32_t>(activity.threads);
+      kernel.correlationId = activity.correlation;
+      kernel.name = activity.name;
+      writer.add(kernel);
+      break;
+    }
+  }
+}
+
 }  // namespace
 
 extern "C" {
@@ -115,6 +160,7 @@ Result cuptiActivityEnable(ActivityKind kind) {
   if (kind == kActivityMemcpy) memcpyOn = true;
   if (kind == kActivityMemcpy2) peerOn = true;
   if (kind == kActivityDriver) driverOn = true;
+  if (kind == kActivityConcurrentKernel) kernelOn = true;
   return kSuccess;
 }
 
@@ -122,29 +168,25 @@ Result cuptiActivityDisable(ActivityKind kind) {
   if (kind == kActivityMemcpy) memcpyOn = false;
   if (kind == kActivityMemcpy2) peerOn = false;
   if (kind == kActivityDriver) driverOn = false;
+  if (kind == kActivityConcurrentKernel) kernelOn = false;
+  return kSuccess;
+}
+
+// Chooses single calls of the driver.
+Result cuptiActivityEnableDriverApi(std::uint32_t cbid, std::uint8_t enable) {
+  if (enable)
+    callsOn.insert(cbid);
+  else
+    callsOn.erase(cbid);
   return kSuccess;
 }
 
 Result cuptiActivityFlushAll(std::uint32_t) {
   Writer writer;
-  const std::lock_guard lock(copiesMutex);
+  const std::lock_guard lock(activitiesMutex);
   // From the last to the first: real records come in no order either.
-  for (auto it = copies.rbegin(); it != copies.rend(); ++it) {
-    const std::uint64_t start = kEpochNs + it->startNs;
-    const std::uint64_t end = kEpochNs + it->endNs;
-    if (it->kind == kPtoP && peerOn) {
-      writer.add(ActivityMemcpyPtoP{kActivityMemcpy2, it->kind, 3, 3, 0, it->bytes, start, end, it->device, 1,
-                                    7, it->device, 1, 1, 2, it->correlation});
-    } else if (it->kind != kPtoP && memcpyOn) {
-      writer.add(ActivityMemcpy{kActivityMemcpy, it->kind, 1, 3, 0, it->bytes, start, end, it->device, 1, 7,
-                                it->correlation});
-    }
-    if (driverOn) {
-      writer.add(ActivityApi{kActivityDriver, it->cbid, kEpochNs + it->apiStartNs, kEpochNs + it->apiEndNs, 1,
-                             1, it->correlation, 0});
-    }
-  }
-  copies.clear();
+  for (auto it = activities.rbegin(); it != activities.rend(); ++it) write(writer, *it);
+  activities.clear();
   return kSuccess;
 }
 
@@ -161,14 +203,29 @@ Result cuptiActivityGetNumDroppedRecords(p2p::cu::Context, std::uint32_t, std::s
 }
 
 Result cuptiGetCallbackName(std::uint32_t, std::uint32_t cbid, const char** name) {
-  *name = cbid == kCbidMemcpyAsync ? "cuMemcpyAsync" : "cuMemcpyPeerAsync";
+  static const auto& all = *new std::map<std::uint32_t, const char*>{
+      {kCbidEventRecord, "cuEventRecord"},
+      {kCbidStreamSynchronize, "cuStreamSynchronize"},
+      {kCbidStreamWaitEvent, "cuStreamWaitEvent"},
+      {kCbidMemcpyAsync, "cuMemcpyAsync"},
+      {kCbidMemcpyPeerAsync, "cuMemcpyPeerAsync"},
+      {307, "cuLaunchKernel"},
+      {514, "cuGraphLaunch"},
+      {659, "cuStreamWaitValue32_v2"},
+      {663, "cuStreamWriteValue32_v2"},
+      {776, "cuMemcpyBatchAsync"},
+      {796, "cuMemcpyBatchAsync_v2"},
+  };
+  const auto it = all.find(cbid);
+  if (it == all.end()) return kNotSupported;
+  *name = it->second;
   return kSuccess;
 }
 
 Result cuptiFinalize() {
   connect(nullptr);
-  const std::lock_guard lock(copiesMutex);
-  copies.clear();
+  const std::lock_guard lock(activitiesMutex);
+  activities.clear();
   return kSuccess;
 }
 

@@ -1,8 +1,10 @@
 #include "fake_event.h"
 
+#include "../../native/cupti_api.h"
 #include "fake_registry.h"
 #include "fake_settings.h"
 #include "fake_stream.h"
+#include "fake_tracing.h"
 
 using namespace p2p::cu;
 using namespace fake;
@@ -33,6 +35,7 @@ Result cuEventDestroy_v2(Event event) {
 
 Result cuEventRecord(Event event, Stream stream) {
   ENTER("cuEventRecord");
+  const TracedCall traced(p2p::cupti::kCbidEventRecord);
   const auto own = events().find(event);
   const auto on = findStream(stream);
   if (!own || !on || own->context != on->context || currentContext() != on->context) return kInvalidHandle;
@@ -57,6 +60,7 @@ Result cuEventRecord(Event event, Stream stream) {
 
 Result cuStreamWaitEvent(Stream stream, Event event, unsigned) {
   ENTER("cuStreamWaitEvent");
+  const TracedCall traced(p2p::cupti::kCbidStreamWaitEvent);
   const auto own = events().find(event);
   const auto on = findStream(stream);
   if (!own || !on) return kInvalidHandle;

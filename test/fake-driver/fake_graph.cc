@@ -8,6 +8,7 @@
 
 #include "fake_registry.h"
 #include "fake_stream.h"
+#include "fake_tracing.h"
 
 using namespace p2p::cu;
 using namespace fake;
@@ -26,11 +27,15 @@ Registry<CUgraphExec_st>& executables() {
   return once;
 }
 
-void runGraph(const CUgraph_st& graph) {
+// CUPTI's number of cuGraphLaunch.
+constexpr std::uint32_t kLaunchCbid = 514;
+
+void runGraph(const CUgraph_st& graph, std::uint32_t correlation) {
   std::size_t lanes = 0;
   for (const auto& node : graph.nodes) lanes = std::max(lanes, node->lane + 1);
   std::deque<std::atomic<bool>> done(graph.nodes.size());
   const auto runLane = [&](std::size_t lane) {
+    const InLaunch launch(correlation);
     for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
       const CUgraphNode_st& node = *graph.nodes[i];
       if (node.lane != lane) continue;
@@ -83,6 +88,7 @@ Result cuGraphExecUpdate_v2(GraphExec executable, Graph graph, GraphUpdateInfo* 
 
 Result cuGraphLaunch(GraphExec executable, Stream stream) {
   ENTER("cuGraphLaunch");
+  const TracedCall traced(kLaunchCbid);
   const auto own = executables().find(executable);
   const auto on = findStream(stream);
   if (!own || !on) return kInvalidHandle;
@@ -92,7 +98,7 @@ Result cuGraphLaunch(GraphExec executable, Stream stream) {
     const std::lock_guard lock(own->mutex);
     graph = own->graph;
   }
-  submit(on, kNodeGraph, [graph] { runGraph(*graph); });
+  submit(on, kNodeGraph, [graph, correlation = traced.correlation()] { runGraph(*graph, correlation); });
   return kSuccess;
 }
 

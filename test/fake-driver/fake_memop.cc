@@ -1,6 +1,7 @@
 // Stream memory operations: a stream writes a word, or waits for one.
 #include "fake_calls.h"
 #include "fake_stream.h"
+#include "fake_tracing.h"
 #include "fake_view.h"
 
 using namespace p2p::cu;
@@ -8,6 +9,9 @@ using namespace fake;
 
 namespace {
 
+// CUPTI's numbers of the calls.
+constexpr std::uint32_t kWriteCbid = 663;
+constexpr std::uint32_t kWaitCbid = 659;
 constexpr std::size_t kWord = sizeof(std::uint32_t);
 
 // What both refuse.
@@ -25,6 +29,7 @@ extern "C" {
 
 Result cuStreamWriteValue32_v2(Stream stream, DevicePtr address, std::uint32_t value, unsigned flags) {
   ENTER("cuStreamWriteValue32_v2");
+  const TracedCall traced(kWriteCbid);
   const auto on = findStream(stream);
   if (const Result refused = check(on, address)) return refused;
   if (flags != 0) return kInvalidValue;
@@ -35,6 +40,7 @@ Result cuStreamWriteValue32_v2(Stream stream, DevicePtr address, std::uint32_t v
 
 Result cuStreamWaitValue32_v2(Stream stream, DevicePtr address, std::uint32_t value, unsigned flags) {
   ENTER("cuStreamWaitValue32_v2");
+  const TracedCall traced(kWaitCbid);
   const auto on = findStream(stream);
   if (const Result refused = check(on, address)) return refused;
   if (flags != kWaitValueGeq && flags != kWaitValueEq) return kInvalidValue;

@@ -13,14 +13,18 @@
 #include "fake_registry.h"
 #include "fake_settings.h"
 #include "fake_stream.h"
+#include "fake_tracing.h"
 
 using namespace p2p::cu;
 using namespace fake;
 
-struct CUfunc_st {
+struct CUfunc_st : std::enable_shared_from_this<CUfunc_st> {
   std::string name;
   std::vector<std::size_t> parameterBytes;
   int dynamicSharedBytes;
+
+  CUfunc_st(std::string name, int dynamicSharedBytes)
+      : name(std::move(name)), dynamicSharedBytes(dynamicSharedBytes) {}
 };
 
 struct CUmod_st {
@@ -42,6 +46,9 @@ Registry<CUmod_st>& modules() {
   static auto& once = *new Registry<CUmod_st>("modules");
   return once;
 }
+
+// CUPTI's number of cuLaunchKernel.
+constexpr std::uint32_t kLaunchCbid = 307;
 
 // What a block may have of shared memory: unasked, and at most.
 constexpr int kUsualSharedBytes = 48 << 10;
@@ -68,7 +75,7 @@ std::shared_ptr<CUfunc_st> functionIn(const std::string& ptx, const std::string&
   const std::string head = ".entry " + name + "(";
   const std::size_t begin = ptx.find(head);
   if (begin == std::string::npos) return nullptr;
-  auto function = std::make_shared<CUfunc_st>(CUfunc_st{name, {}, kUsualSharedBytes});
+  auto function = std::make_shared<CUfunc_st>(name, kUsualSharedBytes);
   const std::size_t end = ptx.find(')', begin);
   for (std::size_t at = ptx.find(".param", begin); at < end; at = ptx.find(".param", at + 1))
     function->parameterBytes.push_back(sizeOf(ptx.substr(at, ptx.find_first_of(",\n", at) - at)));
@@ -182,6 +189,7 @@ Result cuLaunchKernel(Function function, unsigned gridX, unsigned gridY, unsigne
                       unsigned blockY, unsigned blockZ, unsigned sharedBytes, Stream stream, void** arguments,
                       void**) {
   ENTER("cuLaunchKernel");
+  const TracedCall traced(kLaunchCbid);
   const auto on = findStream(stream);
   if (!on || on->context != currentContext()) return kInvalidHandle;
   if (const Result state = currentState()) return state;
@@ -199,10 +207,20 @@ Result cuLaunchKernel(Function function, unsigned gridX, unsigned gridY, unsigne
     const auto* const data = static_cast<const std::byte*>(arguments[i]);
     launch.arguments.emplace_back(data, data + function->parameterBytes[i]);
   }
-  submit(on, kNodeKernel, [body, launch] {
-    Launch own = launch;
-    body(own);
-  });
+  submit(on, kNodeKernel,
+         [body, launch, function = function->shared_from_this(), correlation = traced.correlation(),
+          id = on->id] {
+           FakeActivity work{FakeActivity::What::kKernel, correlation, nowNs(), 0};
+           Launch own = launch;
+           body(own);
+           work.endNs = nowNs();
+           work.device = static_cast<std::uint32_t>(launch.gpu);
+           work.stream = id;
+           work.name = function->name.c_str();
+           work.blocks = launch.blocks;
+           work.threads = launch.threads;
+           traceWork(work);
+         });
   return kSuccess;
 }
 

@@ -4,8 +4,9 @@
 #include <mutex>
 #include <vector>
 
+#include "../../native/cupti_api.h"
 #include "fake_registry.h"
-#include "fake_settings.h"
+#include "fake_tracing.h"
 
 using namespace p2p::cu;
 
@@ -110,8 +111,10 @@ extern "C" {
 Result cuStreamCreate(Stream* stream, unsigned flags) {
   ENTER("cuStreamCreate");
   if (const Result state = currentState()) return state;
+  // The first few are the driver's own.
+  static std::atomic<std::uint32_t> ids{12};
   if (flags & ~kStreamNonBlocking) return kInvalidValue;
-  *stream = streams().add(std::make_shared<CUstream_st>(currentContext()));
+  *stream = streams().add(std::make_shared<CUstream_st>(currentContext(), ++ids));
   return kSuccess;
 }
 
@@ -136,6 +139,7 @@ Result cuStreamQuery(Stream stream) {
 
 Result cuStreamSynchronize(Stream stream) {
   ENTER("cuStreamSynchronize");
+  const TracedCall traced(p2p::cupti::kCbidStreamSynchronize);
   const auto own = findStream(stream);
   if (!own) return kInvalidHandle;
   if (refusesCapture(*own)) return kStreamCaptureUnsupported;

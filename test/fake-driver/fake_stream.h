@@ -9,10 +9,11 @@
 
 struct CUstream_st {
   CUctx_st* const context;
+  const std::uint32_t id;  // as CUPTI numbers streams
   fake::Worker worker;
   std::shared_ptr<fake::Capture> capture;  // through captureOf and setCapture only
 
-  explicit CUstream_st(CUctx_st* context) : context(context), worker(context->broken) {}
+  CUstream_st(CUctx_st* context, std::uint32_t id) : context(context), id(id), worker(context->broken) {}
 };
 
 namespace fake {

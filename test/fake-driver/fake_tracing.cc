@@ -1,0 +1,49 @@
+#include "fake_tracing.h"
+
+#include <atomic>
+
+#include "fake_settings.h"
+
+namespace fake {
+
+namespace {
+
+std::atomic<FakeTraceSink> traceSink{nullptr};
+std::atomic<std::uint32_t> correlations{0};
+// Correlation of the launch whose graph this thread does; 0: none.
+thread_local std::uint32_t launch = 0;
+
+}  // namespace
+
+TracedCall::TracedCall(std::uint32_t cbid)
+    : activity_{FakeActivity::What::kCall, ++correlations, nowNs(), 0} {
+  activity_.cbid = cbid;
+}
+
+TracedCall::~TracedCall() {
+  const FakeTraceSink sink = traceSink;
+  if (!sink) return;
+  activity_.endNs = nowNs();
+  sink(activity_);
+}
+
+void traceWork(FakeActivity work) {
+  const FakeTraceSink sink = traceSink;
+  if (!sink) return;
+  if (launch) work.correlation = launch;
+  sink(work);
+}
+
+InLaunch::InLaunch(std::uint32_t correlation) {
+  launch = correlation;
+}
+
+InLaunch::~InLaunch() {
+  launch = 0;
+}
+
+}  // namespace fake
+
+extern "C" void p2plab_fake_trace(FakeTraceSink sink) {
+  fake::traceSink = sink;
+}
