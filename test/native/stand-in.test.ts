@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { coreProgram, fakeEnvironment, missing } from "./toolchain.js";
+import { coreProgram, fakeCudaOf, fakeEnvironment, missing, SANITIZED } from "./toolchain.js";
 
 export const TIME_LIMIT_S = 600;
 
@@ -12,8 +12,8 @@ const test = suite("the stand-in driver");
 
 /** Runs a test of stand_in_test.cc; gives what it printed and what the driver still held at the end. */
 function run(name: string, settings: Record<string, string> = {}) {
-  const flags = ["-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"];
-  const program = coreProgram("stand_in_test", "test/native/stand_in_test.cc", flags);
+  const sources = ["test", "streams", "memory"].map((part) => `test/native/stand_in_${part}.cc`);
+  const program = coreProgram("stand_in_test", sources, SANITIZED);
   const folder = mkdtempSync(join(tmpdir(), "p2plab-stand-in-"));
   try {
     const counts = join(folder, "counts.json");
@@ -74,6 +74,15 @@ function register(): void {
 
   test("memory ends at the allocation that was ordered, and a context breaks at the call that was ordered", () =>
     leavesNothing("ordered", { P2PLAB_FAKE_OOM: "2", P2PLAB_FAKE_STICKY: "cuMemcpyAsync@3" }));
+
+  test("a driver of the CUDA 11.0 age lacks what came later and nothing else", () => {
+    const library = fakeCudaOf("11.0");
+    leavesNothing("elapsed", { P2PLAB_LIBCUDA: library, P2PLAB_FAKE_DELAY_NS: "2000000" });
+    const lacking = run("optional", { P2PLAB_LIBCUDA: library }).printed;
+    assert.match(lacking, "cuMemAllocAsync came with CUDA 11.2");
+    assert.is(run("optional", { P2PLAB_LIBCUDA: fakeCudaOf("12.0") }).printed.includes("11."), false);
+    assert.is(run("optional").printed, "");
+  });
 
   test("devices are permuted and left out by index and by UUID, and keep UUID and PCI address", () => {
     const shown = (settings: Record<string, string>) =>

@@ -1,7 +1,7 @@
 /** Builds what the native tests need into build/test-native/, once for each state of the sources. */
 import { execFileSync, type SpawnSyncReturns, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -38,6 +38,17 @@ export function fakeCuda(old = false): string {
     : build("libcuda.so.1", standIn("cuda"), SHARED);
 }
 
+/** The stand-in libcuda as a driver of a CUDA release, such as "11.0", has it: without the functions that came later. */
+export function fakeCudaOf(release: string): string {
+  const age = (text: string) => text.split(".").reduce((sum, part) => sum * 100 + Number(part), 0);
+  const later = [...readFileSync(join(ROOT, "native/cuda_api.h"), "utf8").matchAll(/X\("([\d.]+)", (\w+),/g)]
+    .filter(([, since]) => age(since as string) > age(release))
+    .map(([, , name]) => name);
+  const hidden = `{ local: ${later.map((name) => `${name};`).join(" ")} };`;
+  const script = made(hashOf(hidden), "hidden.map", (temporary) => writeFileSync(temporary, hidden));
+  return build(`libcuda-${release}.so.1`, standIn("cuda"), [...SHARED], [`-Wl,--version-script=${script}`]);
+}
+
 /** The stand-in libnvidia-ml; `old` lacks what came after CUDA 11.1. */
 export function fakeNvml(old = false): string {
   return old
@@ -70,12 +81,16 @@ const NODE_FILES = /^(addon|addon_data|arguments|js_errors|\w+_object)\.cc$/;
 /** Flags of a program that stops at the first error of memory or arithmetic. */
 export const SANITIZED = ["-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"];
 
-/** A program of test/native/ with the core of the addon. */
-export function coreProgram(name: string, source: string, flags: readonly string[]): string {
+/** A program of test/native/, of one source or several, with the core of the addon. */
+export function coreProgram(
+  name: string,
+  sources: string | readonly string[],
+  flags: readonly string[],
+): string {
   const core = readdirSync(join(ROOT, "native"))
     .filter((file) => file.endsWith(".cc") && !NODE_FILES.test(file))
     .map((file) => `native/${file}`);
-  return build(name, [source, ...core], [...flags, "-pthread"]);
+  return build(name, [...[sources].flat(), ...core], [...flags, "-pthread"]);
 }
 
 /** A file in OUT, by a hash of what it is made from, made by `make` when it is not there yet. */
@@ -97,7 +112,12 @@ function hashOf(...parts: readonly (string | Buffer)[]): string {
 }
 
 /** Compiles and links to OUT/<hash>/name; an object is compiled once for each state of its source and of the headers. */
-function build(name: string, sources: readonly string[], flags: readonly string[]): string {
+function build(
+  name: string,
+  sources: readonly string[],
+  flags: readonly string[],
+  linkFlags: readonly string[] = [],
+): string {
   const text = readFileSync(join(ROOT, "native/kernels.ptx"));
   const ptx = made(hashOf(text), "kernels_ptx.h", (temporary) => {
     execFileSync(process.execPath, ["native/embed-ptx.mjs", "native/kernels.ptx", temporary], { cwd: ROOT });
@@ -119,8 +139,10 @@ function build(name: string, sources: readonly string[], flags: readonly string[
     objects.filter(({ file }) => !existsSync(file)),
   );
   const files = objects.map(({ file }) => file);
-  return made(hashOf(...flags, ...files), name, (temporary) => {
-    const linked = spawnSync(CXX, [...flags, ...files, "-o", temporary, "-ldl"], { encoding: "utf8" });
+  return made(hashOf(...flags, ...linkFlags, ...files), name, (temporary) => {
+    const linked = spawnSync(CXX, [...flags, ...linkFlags, ...files, "-o", temporary, "-ldl"], {
+      encoding: "utf8",
+    });
     if (linked.status !== 0) throw new Error(`${name} does not link\n${linked.stderr}`);
   });
 }
