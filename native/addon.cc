@@ -15,6 +15,7 @@
 #include "js_errors.h"
 #include "nvml_object.h"
 #include "peers.h"
+#include "probe_object.h"
 #include "setup_object.h"
 
 namespace p2p {
@@ -132,6 +133,7 @@ void retainContext(const Napi::CallbackInfo& info) {
 Napi::Object initialize(Napi::Env env, Napi::Object exports) {
   auto data = std::make_unique<AddonData>();
   data->executorClass = Napi::Persistent(ExecutorObject::define(env));
+  data->probeClass = Napi::Persistent(ProbeObject::define(env));
   data->bufferClass = Napi::Persistent(BufferObject::define(env));
   data->setupClass = Napi::Persistent(SetupObject::define(env));
   data->exportClass = Napi::Persistent(ExportObject::define(env));
@@ -147,6 +149,7 @@ Napi::Object initialize(Napi::Env env, Napi::Object exports) {
   exports.Set("peer", Napi::Function::New<peer>(env, "peer"));
   exports.Set("clock", Napi::Function::New<clock>(env, "clock"));
   exports.Set("prepare", Napi::Function::New<ExecutorObject::prepare>(env, "prepare"));
+  exports.Set("prepareProbe", Napi::Function::New<ProbeObject::prepare>(env, "prepareProbe"));
   exports.Set("alloc", Napi::Function::New<BufferObject::alloc>(env, "alloc"));
   exports.Set("copy", Napi::Function::New<BufferObject::copy>(env, "copy"));
   exports.Set("enablePeer", Napi::Function::New<enablePeer>(env, "enablePeer"));

@@ -40,9 +40,13 @@ void AddonData::closeAll() {
   for (const auto& known : setups) {
     if (const auto setup = known.lock()) setup->cancel();
   }
+  for (const auto& known : probes) {
+    if (const auto probe = known.lock()) probe->cancel();
+  }
   const Clock::time_point limit = Clock::now() + std::chrono::seconds(2);
   closeWorkers(executors, limit);
   closeWorkers(setups, limit);
+  closeWorkers(probes, limit);
   empty(blocks);
   empty(exports);
   contexts.clear();

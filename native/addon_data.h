@@ -11,12 +11,14 @@
 #include "executor.h"
 #include "ipc_memory.h"
 #include "memory_block.h"
+#include "probe.h"
 #include "setup_costs.h"
 
 namespace p2p {
 
 struct AddonData {
   Napi::FunctionReference executorClass;
+  Napi::FunctionReference probeClass;
   Napi::FunctionReference bufferClass;
   Napi::FunctionReference setupClass;
   Napi::FunctionReference exportClass;
@@ -25,6 +27,7 @@ struct AddonData {
 
   // What is open, to be closed when the process ends; the objects themselves belong to JavaScript.
   std::vector<std::weak_ptr<Executor>> executors;
+  std::vector<std::weak_ptr<Probe>> probes;
   std::vector<std::weak_ptr<Block>> blocks;
   std::vector<std::weak_ptr<SetupCosts>> setups;
   std::vector<std::weak_ptr<Exported>> exports;

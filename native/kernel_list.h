@@ -4,10 +4,23 @@
 #include <cstddef>
 
 // X(enumerator, name in the PTX)
+// One kernel a line, so that lines can be added without touching others.
+// clang-format off
 #define P2P_KERNELS(X) \
-  X(kFill, p2p_fill)   \
+  X(kFill, p2p_fill) \
   X(kCheck, p2p_check) \
-  X(kEmpty, p2p_empty)
+  X(kEmpty, p2p_empty) \
+  X(kProbeClock, p2p_probe_clock) \
+  X(kProbeLink, p2p_probe_link) \
+  X(kProbeSurvey, p2p_probe_survey) \
+  X(kProbeTouch, p2p_probe_touch) \
+  X(kProbeLoad, p2p_probe_load) \
+  X(kProbePingPong, p2p_probe_ping_pong) \
+  X(kProbeAtomic, p2p_probe_atomic) \
+  X(kProbeFence, p2p_probe_fence) \
+  X(kProbeMessages, p2p_probe_messages) \
+  X(kProbeWords, p2p_probe_words)
+// clang-format on
 
 namespace p2p {
 

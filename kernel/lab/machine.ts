@@ -138,6 +138,29 @@ export interface GraphCosts {
   readonly updateNs: Float64Array;
 }
 
+/** What a probe says beside its samples. */
+export interface ProbeFacts {
+  /** Accesses or rounds of one repetition: fewer than asked for where a cold chain has fewer nodes. */
+  readonly accesses: number;
+  /** Frequency of the SM's clock during the repetitions: its cycles over the time of the GPU's global timer. */
+  readonly clockGhz: { readonly median: number; readonly low: number; readonly high: number };
+  /**
+   * `global-timer` where every repetition lasted at least 1000 of its steps, else `sm-clock`: cycles over the frequency
+   * measured just before.
+   */
+  readonly timedBy: "global-timer" | "sm-clock";
+  /** The empty loop, taken out of each sample; 0 where it hides behind the access. */
+  readonly overheadNs: number;
+  /** Smallest step of the global timer, and what a reading of it and of the SM's clock costs. */
+  readonly timerStepNs: number;
+  readonly timerCostNs: number;
+  readonly clockCostNs: number;
+  /** SM of each sample. */
+  readonly sm: readonly number[];
+  /** What the driver says of each buffer's address: the GPU that owns it, null for host memory. */
+  readonly owners: readonly { readonly buffer: string; readonly gpu: number | null }[];
+}
+
 /** What the owner of a destination found after a copy. */
 export interface Verification {
   /** `ok`: all bytes right, seen by the owner GPU (or host) and by a host read-back. `model`: nothing moved, simulated. */
@@ -208,6 +231,8 @@ export interface Run {
   readonly firstNs?: number;
   /** How often each outcome was seen, for probes that count. */
   readonly counts?: Readonly<Record<string, number>>;
+  /** Of a probe. */
+  readonly probe?: ProbeFacts;
   /** Of the GPUs, around the timing pass; null when they could not be asked. Absent where there is nothing to ask. */
   readonly state?: RunState | null;
   /** Why there is no state though there are GPUs. */

@@ -120,6 +120,11 @@ export type ProbeOperation =
       readonly order: "sequential" | "random";
       readonly accesses: number;
       readonly cold: boolean;
+      /**
+       * `each`: every repetition runs on the next SM, since SMs lie at different distances from a memory. Left out: on the SM
+       * where the driver puts a kernel of one block.
+       */
+      readonly sm?: "each";
     }
   /** Two resident kernels that answer each other's flag; each flag lies in the memory of the GPU that polls it. */
   | {

@@ -244,6 +244,7 @@ export class Program {
       order = "random",
       accesses = 10_000,
       cold = false,
+      sm,
     } = options;
     requireWhole("strideBytes", strideBytes, 8, 2 ** 31);
     requireAligned("strideBytes", strideBytes, 8);
@@ -263,6 +264,7 @@ export class Program {
       order,
       accesses,
       cold,
+      ...(sm === undefined ? {} : { sm }),
     });
   }
 

@@ -101,6 +101,9 @@ Result cuDeviceGetAttribute(int* value, DeviceAttribute attribute, Device device
     case kAttributeComputeMinor:
       *value = 0;
       return kSuccess;
+    case kAttributeL2CacheSize:
+      *value = 1 << 20;
+      return kSuccess;
     case kAttributeMultiprocessorCount:
       *value = 4;
       return kSuccess;

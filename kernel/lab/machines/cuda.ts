@@ -12,6 +12,7 @@ import { type Sampling, samplingOf } from "../sampling.js";
 import { throwIfCancelled } from "./cuda-calls.js";
 import { infoOf } from "./cuda-info.js";
 import { noPeerReason } from "./cuda-no-peer.js";
+import { runProbe } from "./cuda-probe.js";
 import { nativeProgramOf, orderedPairs } from "./cuda-program.js";
 import { sample } from "./cuda-sample.js";
 import { runSetup } from "./cuda-setup.js";
@@ -82,6 +83,8 @@ export class CudaMachine implements Machine {
     this.#requireGpus(program);
     if (program.kind === "setup") return await runSetup(this.#addon, program, options, this.provenance);
     throwIfCancelled(options.signal);
+    if (program.kind === "probe")
+      return await runProbe(this.#addon, this.#reader, program, options, this.provenance);
     try {
       const executor = await this.#addon.prepare(
         nativeProgramOf(program, (from, to) => this.#addon.peer(from, to).access),

@@ -92,6 +92,7 @@ export class RecordedMachine implements Machine {
       ...(found.state !== undefined && { state: found.state }),
       ...(found.stateReason !== undefined && { stateReason: found.stateReason }),
       ...(found.firstNs !== undefined && { firstNs: found.firstNs }),
+      ...(found.probe && { probe: found.probe }),
       warnings: found.warnings,
     };
   }

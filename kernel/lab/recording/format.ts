@@ -12,6 +12,7 @@ import { messageOf, P2pError } from "../errors.js";
 import type {
   GraphCosts,
   MachineInfo,
+  ProbeFacts,
   Provenance,
   RunMode,
   RunOptions,
@@ -57,6 +58,7 @@ export interface RecordedRun {
   readonly throughput?: Throughput;
   readonly graph?: GraphCosts;
   readonly counts?: Readonly<Record<string, number>>;
+  readonly probe?: ProbeFacts;
   readonly state?: RunState | null;
   readonly stateReason?: string | null;
   readonly firstNs?: number;
@@ -101,6 +103,7 @@ interface RunJson {
   };
   graph?: { nodes: number; captureNs: number[]; instantiateNs: number[]; updateNs: number[] };
   counts?: Readonly<Record<string, number>>;
+  probe?: ProbeFacts;
   /** Both absent in recordings made before GPUs were asked for their state. */
   state?: RunState | null;
   stateReason?: string | null;
@@ -230,10 +233,10 @@ function rowOf(run: RecordedRun): Row {
 }
 
 /** What only some runs have. */
-type Extra = "throughput" | "graph" | "counts" | "firstNs" | "state" | "stateReason";
+type Extra = "throughput" | "graph" | "counts" | "probe" | "firstNs" | "state" | "stateReason";
 
 function extrasToJson(run: RecordedRun): Pick<RunJson, Extra> {
-  const { throughput, graph, counts, firstNs, state, stateReason } = run;
+  const { throughput, graph, counts, probe, firstNs, state, stateReason } = run;
   return {
     ...(throughput && {
       throughput: {
@@ -250,6 +253,7 @@ function extrasToJson(run: RecordedRun): Pick<RunJson, Extra> {
       },
     }),
     ...(counts && { counts }),
+    ...(probe && { probe }),
     ...(firstNs !== undefined && { firstNs }),
     ...(state !== undefined && { state }),
     ...(stateReason !== undefined && { stateReason }),
@@ -257,7 +261,7 @@ function extrasToJson(run: RecordedRun): Pick<RunJson, Extra> {
 }
 
 function extrasOf(json: RunJson): Pick<RecordedRun, Extra> {
-  const { throughput, graph, counts, firstNs, state, stateReason } = json;
+  const { throughput, graph, counts, probe, firstNs, state, stateReason } = json;
   return {
     ...(throughput && {
       throughput: {
@@ -277,6 +281,7 @@ function extrasOf(json: RunJson): Pick<RecordedRun, Extra> {
       },
     }),
     ...(counts && { counts }),
+    ...(probe && { probe }),
     ...(state !== undefined && { state }),
     ...(stateReason !== undefined && { stateReason }),
     ...(firstNs !== undefined && { firstNs }),

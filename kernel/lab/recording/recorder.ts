@@ -46,6 +46,7 @@ export function keepRun(machine: Machine, run: Run, traceKind: TraceKind | null)
     ...(run.state !== undefined && { state: run.state }),
     ...(run.stateReason !== undefined && { stateReason: run.stateReason }),
     ...(run.firstNs !== undefined && { firstNs: run.firstNs }),
+    ...(run.probe && { probe: run.probe }),
     warnings: run.warnings,
   });
 }
