@@ -8,7 +8,7 @@ export { ledger } from "./analyze/ledger.js";
 export { predict } from "./analyze/predict.js";
 export { type ChromeEvent, type ChromeTrace, chromeTrace, writeTrace } from "./chrome-trace.js";
 export { CudaError, P2pError } from "./errors.js";
-export type { Machine, Provenance, Run, RunOptions } from "./machine.js";
+export type { GpuState, Machine, Provenance, Run, RunOptions, RunState } from "./machine.js";
 export { type BreakdownOptions, breakdown } from "./measure/breakdown.js";
 export { type SetupCostsOptions, setupCosts } from "./measure/setup-costs.js";
 export { type SweepOptions, sweep } from "./measure/sweep.js";
