@@ -50,6 +50,10 @@ Function present(Function function, const char* name) {
 // Calls an entry point of the driver and throws on any result but success.
 #define P2P_CALL(function, ...) ::p2p::check(::p2p::driver().function(__VA_ARGS__), #function)
 
+// An entry point that an older driver may lack, for calls that want their result: throws like
+// P2P_CALL_OPTIONAL when it is missing.
+#define P2P_PRESENT(function) ::p2p::present(::p2p::driver().function, #function)
+
 // Calls an entry point that an older driver may lack: throws a kNotAvailable failure that names the CUDA
 // release then.
 #define P2P_CALL_OPTIONAL(function, ...) \

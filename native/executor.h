@@ -1,4 +1,5 @@
-// Runs a program in latency mode: one iteration at a time, timed by the host, verified, or under the tracer.
+// Runs a program: one iteration at a time, timed by the host; batches, timed by the device; verified; or
+// under the tracer.
 #pragma once
 
 #include <atomic>
@@ -8,10 +9,13 @@
 #include <utility>
 #include <vector>
 
+#include "graph_submission.h"
+#include "handshakes.h"
 #include "peers.h"
 #include "program.h"
 #include "resources.h"
 #include "steps.h"
+#include "throughput.h"
 #include "tracer.h"
 #include "verify.h"
 
@@ -20,6 +24,13 @@ namespace p2p {
 struct Timing {
   std::size_t done;
   bool cancelled;
+};
+
+struct BatchTiming {
+  std::size_t done;
+  bool cancelled;
+  // The gate gave up before the batch was submitted: that batch is not among those done, and none came after.
+  bool gateGaveUp;
 };
 
 struct Trace {
@@ -58,9 +69,32 @@ class Executor {
   };
   Call begin();
 
-  // Fills both spans, of equal length. `deadlineMs` bounds one iteration; a blocking sync cannot be ended by
-  // it.
+  // Fills both spans, of equal length. `deadlineMs` bounds one iteration. Where the program syncs by
+  // blocking, which no deadline can end, the first iteration polls in its place: what hangs from the start is
+  // met by the deadline, what hangs later is not.
   Timing time(const Call& call, std::span<double> totalNs, std::span<double> apiNs, double deadlineMs);
+
+  struct Batches {
+    std::size_t iterations;  // of a batch; 0 measures the floor of the device's clock
+    double gateMs;           // how long the gate waits for a batch to be submitted; 0: no gate
+    double deadlineMs;       // of a batch
+  };
+  // Fills the spans batch by batch, not divided by their iterations: `totalNs` and `apiNs` of equal length,
+  // and `streamNs` with one row a batch, one column for each of timedStreams(). Host syncs are left out; a
+  // program that has one before its end is refused with a kUsage failure.
+  BatchTiming throughput(const Call& call, const Batches& batches, std::span<double> totalNs,
+                         std::span<double> apiNs, std::span<double> streamNs);
+  // Streams of the program that batches are timed on.
+  const std::vector<int>& timedStreams() const {
+    checkOpen();
+    return prepared_->batched.streams;
+  }
+
+  // Of a program that is submitted as a graph; a kUsage failure otherwise.
+  GraphCosts graphCosts(const Call& call, std::size_t repetitions, double deadlineMs);
+
+  // Records copies, and kernels where the program moves bytes or waits by them; driver calls and all kernels
+  // too when `full`.
   Trace trace(const Call& call, std::size_t iterations, bool full, double deadlineMs);
   std::vector<CheckResult> verify(const Call& call, double deadlineMs);
 
@@ -75,17 +109,42 @@ class Executor {
  private:
   class Entered;
 
+  // All that is made for the program, in the order that it may be taken down in from the end.
+  struct Prepared {
+    explicit Prepared(const ProgramRows& program) : resources(program), handshakes(program, resources) {}
+    // With peer access as the program wants it.
+    void build(const ProgramRows& program);
+
+    Resources resources;
+    Handshakes handshakes;
+    std::unique_ptr<GraphSubmission> graph;
+    StepTable timed;
+    StepTable polled;  // with polls for blocking syncs
+    StepTable batched;
+    std::unique_ptr<Throughput> throughput;
+  };
+
   void checkOpen() const;
   std::uint64_t deadlineNs(double deadlineMs) const;
+  // What each call does first: earlier work is over, and flags stand at the beginning where they have to.
+  void makeReady(std::uint64_t limitNs, double deadlineMs);
+  void resetHandshakes(std::uint64_t limitNs);
+  // One iteration, timed by `now`.
+  template <typename Now>
+  StepResult iterate(const StepTable& table, std::uint64_t limitNs, Now now, std::uint64_t (&stamps)[3]);
   [[noreturn]] void fail(const StepResult& failed, std::size_t iteration, double deadlineMs);
+  void checkArrivals(std::size_t iteration);
   void drainOrThrow(double deadlineMs);
+  void release();
 
   ProgramRows program_;
-  std::unique_ptr<Resources> resources_;
+  std::unique_ptr<Prepared> prepared_;
   std::vector<PeerWish> peers_;
-  StepTable timed_;
-  StepTable bounded_;
   int numaNode_ = -1;
+  // Of the last iteration; grows over the life of the executor.
+  std::uint32_t number_ = 0;
+  // Flags and counters may have come apart: an iteration broke off.
+  bool broken_ = true;
   std::atomic<bool> busy_{false};
   std::atomic<bool> cancelled_{false};
   // Work did not complete in time and may still be running.

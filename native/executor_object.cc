@@ -1,14 +1,15 @@
 #include "executor_object.h"
 
 #include <algorithm>
-#include <map>
 #include <string>
 #include <vector>
 
 #include "addon_data.h"
 #include "arguments.h"
 #include "js_errors.h"
+#include "program_object.h"
 #include "promise_worker.h"
+#include "results_object.h"
 
 namespace p2p {
 
@@ -16,6 +17,8 @@ namespace {
 
 constexpr double kMaxDeadlineMs = 24 * 3600 * 1e3;
 constexpr double kMaxTraced = 1e6;
+constexpr double kMaxBatch = 1e6;
+constexpr double kMaxRepetitions = 1e5;
 
 // A call in flight: the right to it, and what it works on.
 struct Flight {
@@ -39,98 +42,12 @@ struct Flight {
   }
 };
 
-ProgramRows programOf(const Napi::Object& program) {
-  const auto member = [&](const char* name) -> Napi::Value { return program.Get(name); };
-  const auto where = [](const char* name) { return "prepare: program." + std::string(name); };
-  const auto doubles = [&](const char* name) { return float64ArrayOf(member(name), where(name)); };
-  const auto integers = [&](const char* name) { return int32ArrayOf(member(name), where(name)); };
-  const Napi::Float64Array buffers = doubles("buffers");
-  const Napi::Int32Array streams = integers("streams");
-  const Napi::Float64Array operations = doubles("operations");
-  const Napi::Int32Array peers = integers("peers");
-  const Napi::Float64Array sources = doubles("sources");
-  const Napi::Float64Array checks = doubles("checks");
-  const Napi::Value events = member("eventCount");
-  if (!events.IsNumber()) throw usage(where("eventCount") + " must be a number, not " + describe(events), "");
-  const double eventCount = events.As<Napi::Number>().DoubleValue();
-  // Getters above may have run code: lengths and addresses are taken only now, and nothing runs until they
-  // are read.
-  const auto view = [](const auto& array, const char* name) {
-    const auto fresh = array.template As<std::decay_t<decltype(array)>>();
-    if (fresh.ArrayBuffer().IsDetached()) throw usage(std::string(name) + " was transferred away", "");
-    return std::span(fresh.Data(), fresh.ElementLength());
-  };
-  return readProgram({view(buffers, "buffers"), view(streams, "streams"), eventCount,
-                      view(operations, "operations"), view(peers, "peers"), view(sources, "sources"),
-                      view(checks, "checks")});
-}
-
 // Copies the first values of a result into the caller's array, which may have been detached meanwhile.
 void fillArray(const Napi::ObjectReference& reference, const std::vector<double>& values, const char* name) {
-  Napi::Float64Array array = float64ArrayOf(reference.Value(), std::string("time: ") + name);
+  Napi::Float64Array array = float64ArrayOf(reference.Value(), name);
   if (array.ElementLength() < values.size())
-    throw usage(std::string("time: ") + name + " became shorter during the call",
-                "Leave it alone until the call ends.");
+    throw usage(std::string(name) + " became shorter during the call", "Leave it alone until the call ends.");
   std::copy(values.begin(), values.end(), array.Data());
-}
-
-Napi::Float64Array arrayOf(Napi::Env env, const std::vector<double>& values) {
-  Napi::Float64Array array = Napi::Float64Array::New(env, values.size());
-  std::copy(values.begin(), values.end(), array.Data());
-  return array;
-}
-
-Napi::Value traceObject(Napi::Env env, const Trace& trace) {
-  const std::size_t n = trace.records.size();
-  Napi::Uint8Array kind = Napi::Uint8Array::New(env, n);
-  Napi::Int32Array device = Napi::Int32Array::New(env, n);
-  std::map<std::string, Napi::String> strings;
-  Napi::Array name = Napi::Array::New(env, n);
-  const auto column = [&](double TraceRecord::*field) {
-    Napi::Float64Array values = Napi::Float64Array::New(env, n);
-    for (std::size_t i = 0; i < n; ++i) values[i] = trace.records[i].*field;
-    return values;
-  };
-  for (std::size_t i = 0; i < n; ++i) {
-    const TraceRecord& record = trace.records[i];
-    kind[i] = static_cast<std::uint8_t>(record.kind);
-    device[i] = record.device;
-    auto [at, isNew] = strings.try_emplace(record.name);
-    if (isNew) at->second = Napi::String::New(env, record.name);
-    const Napi::HandleScope scope(env);
-    name.Set(static_cast<std::uint32_t>(i), at->second);
-  }
-  Napi::Object result = Napi::Object::New(env);
-  result.Set("t0", arrayOf(env, trace.t0));
-  result.Set("apiEnd", arrayOf(env, trace.apiEnd));
-  result.Set("t4", arrayOf(env, trace.t4));
-  result.Set("kind", kind);
-  result.Set("startNs", column(&TraceRecord::startNs));
-  result.Set("endNs", column(&TraceRecord::endNs));
-  result.Set("bytes", column(&TraceRecord::bytes));
-  result.Set("correlation", column(&TraceRecord::correlation));
-  result.Set("device", device);
-  result.Set("stream", column(&TraceRecord::stream));
-  result.Set("name", name);
-  result.Set("dropped", static_cast<double>(trace.dropped));
-  result.Set("cancelled", trace.cancelled);
-  return result;
-}
-
-Napi::Value checksArray(Napi::Env env, const std::vector<CheckResult>& checks) {
-  Napi::Array list = Napi::Array::New(env, checks.size());
-  for (std::size_t i = 0; i < checks.size(); ++i) {
-    const CheckResult& check = checks[i];
-    Napi::Object row = Napi::Object::New(env);
-    row.Set("buffer", check.buffer);
-    row.Set("bytes", static_cast<double>(check.bytes));
-    row.Set("wrongByOwner", static_cast<double>(check.wrongByOwner));
-    row.Set("wrongByReadBack", static_cast<double>(check.wrongByReadBack));
-    row.Set("sentinelBytes", static_cast<double>(check.sentinelBytes));
-    row.Set("firstWrong", static_cast<double>(check.firstWrong));
-    list.Set(static_cast<std::uint32_t>(i), row);
-  }
-  return list;
 }
 
 }  // namespace
@@ -139,6 +56,9 @@ Napi::Function ExecutorObject::define(Napi::Env env) {
   return DefineClass(
       env, "NativeExecutor",
       {InstanceMethod<&ExecutorObject::time>("time"), InstanceMethod<&ExecutorObject::trace>("trace"),
+       InstanceMethod<&ExecutorObject::throughput>("throughput"),
+       InstanceMethod<&ExecutorObject::graphCosts>("graphCosts"),
+       InstanceAccessor<&ExecutorObject::timedStreams>("timedStreams"),
        InstanceMethod<&ExecutorObject::verify>("verify"), InstanceMethod<&ExecutorObject::cancel>("cancel"),
        InstanceMethod<&ExecutorObject::close>("close")});
 }
@@ -198,13 +118,97 @@ Napi::Value ExecutorObject::time(const Napi::CallbackInfo& info) {
         [totalRef, apiRef](Napi::Env finishEnv, std::shared_ptr<Samples>& done) -> Napi::Value {
           done->total.resize(done->timing.done);
           done->api.resize(done->timing.done);
-          fillArray(*totalRef, done->total, "totalNs");
-          fillArray(*apiRef, done->api, "apiNs");
+          fillArray(*totalRef, done->total, "time: totalNs");
+          fillArray(*apiRef, done->api, "time: apiNs");
           Napi::Object result = Napi::Object::New(finishEnv);
           result.Set("done", static_cast<double>(done->timing.done));
           result.Set("cancelled", done->timing.cancelled);
           return result;
         });
+  });
+}
+
+Napi::Value ExecutorObject::throughput(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  return rejecting(env, [&]() -> Napi::Value {
+    const Arguments arguments(info, "throughput", 6);
+    const Napi::Float64Array total = arguments.doubles(0, "totalNs");
+    const Napi::Float64Array api = arguments.doubles(1, "apiNs");
+    const Napi::Float64Array streams = arguments.doubles(2, "streamNs");
+    const std::uint64_t iterations = arguments.whole(3, "iterations", 0, kMaxBatch);
+    const double gateMs = arguments.number(4, "gateMs", 0, kMaxDeadlineMs);
+    const double deadlineMs = arguments.number(5, "deadlineMs", 1e-3, kMaxDeadlineMs);
+    auto flight = Flight::begin(executor_);
+    const std::size_t columns = executor_->timedStreams().size();
+    if (total.ElementLength() != api.ElementLength() ||
+        total.ElementLength() * columns != streams.ElementLength())
+      throw usage(
+          "throughput: the arrays do not fit each other",
+          "Give one element a batch to totalNs and apiNs, and one a batch and timed stream to streamNs.");
+    struct Samples {
+      std::vector<double> total;
+      std::vector<double> api;
+      std::vector<double> streams;
+      BatchTiming timing;
+    };
+    auto samples = std::make_shared<Samples>();
+    samples->total.resize(total.ElementLength());
+    samples->api.resize(api.ElementLength());
+    samples->streams.resize(streams.ElementLength());
+    const auto hold = [](const Napi::Float64Array& array) {
+      return std::make_shared<Napi::ObjectReference>(Napi::Persistent(array.As<Napi::Object>()));
+    };
+    return PromiseWorker<std::shared_ptr<Samples>>::start(
+        env,
+        [flight, samples, iterations, gateMs, deadlineMs] {
+          samples->timing = flight->run([&](Executor& executor, const Executor::Call& call) {
+            return executor.throughput(call, {iterations, gateMs, deadlineMs}, samples->total, samples->api,
+                                       samples->streams);
+          });
+          return samples;
+        },
+        [totalRef = hold(total), apiRef = hold(api), streamsRef = hold(streams), columns](
+            Napi::Env finishEnv, std::shared_ptr<Samples>& done) -> Napi::Value {
+          done->total.resize(done->timing.done);
+          done->api.resize(done->timing.done);
+          done->streams.resize(done->timing.done * columns);
+          fillArray(*totalRef, done->total, "throughput: totalNs");
+          fillArray(*apiRef, done->api, "throughput: apiNs");
+          fillArray(*streamsRef, done->streams, "throughput: streamNs");
+          Napi::Object result = Napi::Object::New(finishEnv);
+          result.Set("done", static_cast<double>(done->timing.done));
+          result.Set("cancelled", done->timing.cancelled);
+          result.Set("gateGaveUp", done->timing.gateGaveUp);
+          return result;
+        });
+  });
+}
+
+Napi::Value ExecutorObject::timedStreams(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  return throwing(env, [&]() -> Napi::Value {
+    const std::vector<int> streams = executor_->timedStreams();
+    Napi::Int32Array list = Napi::Int32Array::New(env, streams.size());
+    std::copy(streams.begin(), streams.end(), list.Data());
+    return list;
+  });
+}
+
+Napi::Value ExecutorObject::graphCosts(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  return rejecting(env, [&]() -> Napi::Value {
+    const Arguments arguments(info, "graphCosts", 2);
+    const std::uint64_t repetitions = arguments.whole(0, "repetitions", 1, kMaxRepetitions);
+    const double deadlineMs = arguments.number(1, "deadlineMs", 1e-3, kMaxDeadlineMs);
+    auto flight = Flight::begin(executor_);
+    return PromiseWorker<GraphCosts>::start(
+        env,
+        [flight, repetitions, deadlineMs] {
+          return flight->run([&](Executor& executor, const Executor::Call& call) {
+            return executor.graphCosts(call, repetitions, deadlineMs);
+          });
+        },
+        [](Napi::Env finishEnv, GraphCosts& costs) { return graphCostsObject(finishEnv, costs); });
   });
 }
 

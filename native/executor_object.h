@@ -23,6 +23,9 @@ class ExecutorObject : public Napi::ObjectWrap<ExecutorObject> {
 
  private:
   Napi::Value time(const Napi::CallbackInfo& info);
+  Napi::Value throughput(const Napi::CallbackInfo& info);
+  Napi::Value graphCosts(const Napi::CallbackInfo& info);
+  Napi::Value timedStreams(const Napi::CallbackInfo& info);
   Napi::Value trace(const Napi::CallbackInfo& info);
   Napi::Value verify(const Napi::CallbackInfo& info);
   void cancel(const Napi::CallbackInfo& info);

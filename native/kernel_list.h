@@ -10,6 +10,15 @@
   X(kFill, p2p_fill) \
   X(kCheck, p2p_check) \
   X(kEmpty, p2p_empty) \
+  X(kCopy, p2p_copy) \
+  X(kCompute, p2p_compute) \
+  X(kGate, p2p_gate) \
+  X(kPutFlag, p2p_put_flag) \
+  X(kPutLl, p2p_put_ll) \
+  X(kPutLl128, p2p_put_ll128) \
+  X(kReceiveFlag, p2p_receive_flag) \
+  X(kReceiveLl, p2p_receive_ll) \
+  X(kReceiveLl128, p2p_receive_ll128) \
   X(kProbeClock, p2p_probe_clock) \
   X(kProbeLink, p2p_probe_link) \
   X(kProbeSurvey, p2p_probe_survey) \

@@ -1,6 +1,7 @@
 // Device code of the addon. kernels.ptx is built from it by build-ptx.sh and must load on Volta and on
 // drivers of the CUDA 11.0 age, so nothing newer is used here.
 #include "pattern.h"
+#include "transfer_kernels.cuh"
 #include "probe_kernels.cuh"
 
 // Writes the pattern of a seed from `offset` on, or its complement, over `bytes` bytes.

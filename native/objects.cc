@@ -87,9 +87,9 @@ Stream::~Stream() {
   noteRelease(driver().cuStreamDestroy_v2(handle_));
 }
 
-Event::Event(std::shared_ptr<DeviceContext> context) : context_(std::move(context)) {
+Event::Event(std::shared_ptr<DeviceContext> context, bool timing) : context_(std::move(context)) {
   const CurrentContext current(*context_);
-  P2P_CALL(cuEventCreate, &handle_, cu::kEventDisableTiming);
+  P2P_CALL(cuEventCreate, &handle_, timing ? 0u : cu::kEventDisableTiming);
 }
 
 Event::~Event() {

@@ -77,15 +77,16 @@ class Stream {
   cu::Stream handle_ = nullptr;
 };
 
-// An event without timing, the cheapest to record and wait for.
+// An event; without timing it is the cheapest to record and wait for.
 class Event {
  public:
-  explicit Event(std::shared_ptr<DeviceContext> context);
+  explicit Event(std::shared_ptr<DeviceContext> context, bool timing = false);
   ~Event();
   Event(const Event&) = delete;
   Event& operator=(const Event&) = delete;
 
   cu::Event handle() const { return handle_; }
+  const std::shared_ptr<DeviceContext>& context() const { return context_; }
 
  private:
   std::shared_ptr<DeviceContext> context_;

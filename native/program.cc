@@ -4,6 +4,8 @@
 #include <string>
 
 #include "errors.h"
+#include "program_checks.h"
+#include "transfer_layout.h"
 
 namespace p2p {
 
@@ -13,6 +15,7 @@ constexpr double kMaxSafeInteger = 9007199254740991.0;
 constexpr double kMaxOrdinal = 1023;
 constexpr std::size_t kMaxRows = 1'000'000;
 constexpr double kMaxEvents = 65'536;
+constexpr double kMaxComputeNs = 1e9;
 
 // One row of an array; every read names the column for the error.
 template <typename T>
@@ -48,6 +51,12 @@ class Row {
     }
   }
 
+  // Kernels and streams reach memory of GPUs and page-locked host memory only.
+  void reachable(const BufferRow& buffer, const char* name) const {
+    if (buffer.place == Place::kPageable)
+      throw wrong(std::string(name) + " is pageable host memory, which a GPU cannot reach");
+  }
+
   Failure wrong(const std::string& what) const {
     return usage(std::string(array_) + ", row " + std::to_string(index_) + ": " + what,
                  "Build programs with lab.program(), which checks them.");
@@ -70,67 +79,127 @@ void eachRow(const char* array, std::span<const T> cells, std::size_t columns, R
     read(Row<T>(array, i, cells.subspan(i * columns, columns)));
 }
 
+const BufferRow& bufferOf(const ProgramRows& program, int index) {
+  return program.buffers[static_cast<std::size_t>(index)];
+}
+
+void readCopy(const Row<double>& row, const ProgramRows& program, OperationRow& operation) {
+  operation.a = row.index(2, "source buffer", program.buffers.size());
+  operation.b = row.index(3, "destination buffer", program.buffers.size());
+  operation.bytes = row.size(4, "bytes", 1);
+  operation.srcOffset = row.size(5, "source offset");
+  operation.dstOffset = row.size(6, "destination offset");
+  operation.flag = static_cast<int>(row.number(7, "copy function", 0, 3));
+  const BufferRow& src = bufferOf(program, operation.a);
+  const BufferRow& dst = bufferOf(program, operation.b);
+  row.inside(operation.srcOffset, operation.bytes, src.bytes, "the source");
+  row.inside(operation.dstOffset, operation.bytes, dst.bytes, "the destination");
+  if (operation.a == operation.b) throw row.wrong("source and destination are the same buffer");
+  if (operation.flag == static_cast<int>(CopyApi::kPeer) && (src.gpu < 0 || dst.gpu < 0))
+    throw row.wrong("a peer copy joins two GPUs, but one buffer is on the host");
+  if (operation.flag == static_cast<int>(CopyApi::kKernel)) {
+    row.reachable(src, "the source");
+    row.reachable(dst, "the destination");
+  }
+}
+
+// The word of a flag or signal: aligned, so that it is stored whole.
+void readWord(const Row<double>& row, const ProgramRows& program, OperationRow& operation) {
+  operation.a = row.index(2, "buffer", program.buffers.size());
+  operation.dstOffset = row.size(6, "offset");
+  const BufferRow& buffer = bufferOf(program, operation.a);
+  row.inside(operation.dstOffset, 4, buffer.bytes, "the buffer");
+  row.reachable(buffer, "the buffer");
+  if (operation.dstOffset % 4 != 0) throw row.wrong("the word is not at a multiple of 4 bytes");
+}
+
+// What a put and a receive have in common; `window` and `payload` are buffers that were read before.
+void readTransfer(const Row<double>& row, const ProgramRows& program, OperationRow& operation, int window,
+                  int payload) {
+  operation.bytes = row.size(4, "bytes", 8);
+  if (operation.bytes % 8 != 0) throw row.wrong("the payload is not a multiple of 8 bytes");
+  operation.flag = static_cast<int>(row.number(7, "protocol", 0, 2));
+  const auto protocol = static_cast<Protocol>(operation.flag);
+  row.inside(0, windowBytes(protocol, operation.bytes), bufferOf(program, window).bytes, "the window");
+  row.inside(0, operation.bytes, bufferOf(program, payload).bytes, "the buffer of the payload");
+  row.reachable(bufferOf(program, window), "the window");
+  row.reachable(bufferOf(program, payload), "the buffer of the payload");
+  if (protocol != Protocol::kFlag) {
+    if (payload == window) throw row.wrong("payload and window are the same buffer");
+    return;
+  }
+  operation.c = row.index(5, "flag buffer", program.buffers.size());
+  row.inside(0, 8, bufferOf(program, operation.c).bytes, "the buffer of the flag");
+  row.reachable(bufferOf(program, operation.c), "the buffer of the flag");
+  if (operation.c == operation.a || operation.c == operation.b)
+    throw row.wrong("the flag lies in the buffer of the data");
+}
+
 OperationRow readOperation(const Row<double>& row, const ProgramRows& program) {
   OperationRow operation{};
-  operation.code = static_cast<Opcode>(static_cast<int>(row.number(0, "opcode", 1, 4)));
+  operation.code = static_cast<Opcode>(static_cast<int>(row.number(0, "opcode", 1, 10)));
   operation.stream = row.index(1, "stream", program.streams.size());
+  operation.c = -1;
   switch (operation.code) {
-    case Opcode::kCopy: {
-      operation.a = row.index(2, "source buffer", program.buffers.size());
-      operation.b = row.index(3, "destination buffer", program.buffers.size());
-      operation.bytes = row.size(4, "bytes", 1);
-      operation.srcOffset = row.size(5, "source offset");
-      operation.dstOffset = row.size(6, "destination offset");
-      operation.flag = static_cast<int>(row.number(7, "copy function", 0, 1));
-      const BufferRow& src = program.buffers[static_cast<std::size_t>(operation.a)];
-      const BufferRow& dst = program.buffers[static_cast<std::size_t>(operation.b)];
-      row.inside(operation.srcOffset, operation.bytes, src.bytes, "the source");
-      row.inside(operation.dstOffset, operation.bytes, dst.bytes, "the destination");
-      if (operation.a == operation.b) throw row.wrong("source and destination are the same buffer");
-      if (operation.flag == static_cast<int>(CopyApi::kPeer) && (src.gpu < 0 || dst.gpu < 0))
-        throw row.wrong("a peer copy joins two GPUs, but one buffer is on the host");
+    case Opcode::kCopy:
+      readCopy(row, program, operation);
       break;
-    }
     case Opcode::kRecord:
     case Opcode::kWait:
       operation.a = row.index(2, "event", static_cast<std::size_t>(program.eventCount));
       break;
     case Opcode::kSync:
-      operation.flag = static_cast<int>(row.number(7, "sync method", 0, 2));
+      operation.flag = static_cast<int>(row.number(7, "sync method", 0, 4));
+      break;
+    case Opcode::kSignal:
+    case Opcode::kAwait:
+      readWord(row, program, operation);
+      break;
+    case Opcode::kCompute:
+      operation.bytes = static_cast<std::uint64_t>(row.number(4, "nanoseconds", 1, kMaxComputeNs));
+      break;
+    case Opcode::kLaunch:
+      operation.flag = static_cast<int>(row.number(7, "kernel", 0, 0));
+      break;
+    case Opcode::kPut:
+      operation.a = row.index(2, "source buffer", program.buffers.size());
+      operation.b = row.index(3, "window", program.buffers.size());
+      if (operation.a == operation.b) throw row.wrong("source and window are the same buffer");
+      readTransfer(row, program, operation, operation.b, operation.a);
+      break;
+    case Opcode::kReceive:
+      operation.a = row.index(2, "window", program.buffers.size());
+      operation.b = -1;
+      if (row.number(7, "protocol", 0, 2) != static_cast<int>(Protocol::kFlag))
+        operation.b = row.index(3, "buffer to unpack into", program.buffers.size());
+      readTransfer(row, program, operation, operation.a, operation.b < 0 ? operation.a : operation.b);
       break;
   }
   return operation;
 }
 
-// An event belongs to the context of the stream that records it: all records of an event must be on one GPU,
-// and a wait for an event that nothing records would wait for nothing.
-void checkEvents(const ProgramRows& program) {
-  std::vector<int> gpuOfEvent(static_cast<std::size_t>(program.eventCount), -1);
-  for (const OperationRow& operation : program.operations) {
-    if (operation.code != Opcode::kRecord) continue;
-    int& gpu = gpuOfEvent[static_cast<std::size_t>(operation.a)];
-    const int own = program.streams[static_cast<std::size_t>(operation.stream)];
-    if (gpu >= 0 && gpu != own) {
-      throw usage("event " + std::to_string(operation.a) + " is recorded on GPU " + std::to_string(gpu) +
-                      " and on GPU " + std::to_string(own),
-                  "Use one event for each GPU.");
-    }
-    gpu = own;
-  }
-  for (const OperationRow& operation : program.operations) {
-    if (operation.code == Opcode::kWait && gpuOfEvent[static_cast<std::size_t>(operation.a)] < 0)
-      throw usage("event " + std::to_string(operation.a) + " is waited for but never recorded",
-                  "Record the event first.");
-  }
-}
-
 }  // namespace
+
+std::uint64_t windowBytes(Protocol protocol, std::uint64_t bytes) {
+  switch (protocol) {
+    case Protocol::kFlag:
+      return bytes;
+    case Protocol::kLl:
+      return bytes / kLlPayloadBytes * kLlWindowBytes;
+    case Protocol::kLl128:
+      return (bytes / 8 + kLl128Words - 1) / kLl128Words * kLl128LineBytes;
+  }
+  return bytes;
+}
 
 ProgramRows readProgram(const ProgramArrays& arrays) {
   ProgramRows program;
+  program.graph = arrays.graph;
   eachRow<double>("buffers", arrays.buffers, 3, [&](const Row<double>& row) {
     BufferRow buffer{};
-    buffer.place = static_cast<Place>(static_cast<int>(row.number(0, "place", 0, 2)));
+    const int place = static_cast<int>(row.number(0, "place", 0, 4));
+    buffer.place = place > 2 ? Place::kDevice : static_cast<Place>(place);
+    buffer.allocator = place == 3 ? Allocator::kPool : place == 4 ? Allocator::kVmm : Allocator::kMalloc;
     buffer.gpu = buffer.place == Place::kDevice ? static_cast<int>(row.number(1, "GPU", 0, kMaxOrdinal)) : -1;
     buffer.bytes = row.size(2, "bytes", 1);
     program.buffers.push_back(buffer);
@@ -144,7 +213,7 @@ ProgramRows readProgram(const ProgramArrays& arrays) {
                   [&](const Row<double>& row) { program.operations.push_back(readOperation(row, program)); });
   if (program.operations.empty())
     throw usage("operations is empty", "A program needs at least one copy and a sync.");
-  checkEvents(program);
+  checkProgram(program);
   eachRow<std::int32_t>("peers", arrays.peers, 3, [&](const Row<std::int32_t>& row) {
     const PeerRow peer{static_cast<int>(row.number(0, "accessing GPU", 0, kMaxOrdinal)),
                        static_cast<int>(row.number(1, "owning GPU", 0, kMaxOrdinal)),

@@ -9,25 +9,43 @@
 namespace p2p {
 
 enum class Place { kDevice = 0, kPinned = 1, kPageable = 2 };
-enum class Opcode { kCopy = 1, kRecord = 2, kWait = 3, kSync = 4 };
-enum class CopyApi { kDefault = 0, kPeer = 1 };
-enum class SyncMethod { kSpin = 0, kYield = 1, kBlock = 2 };
+// Where memory of a GPU comes from.
+enum class Allocator { kMalloc, kPool, kVmm };
+enum class Opcode {
+  kCopy = 1,
+  kRecord = 2,
+  kWait = 3,
+  kSync = 4,
+  kSignal = 5,
+  kAwait = 6,
+  kCompute = 7,
+  kLaunch = 8,
+  kPut = 9,
+  kReceive = 10,
+};
+// Who copies: cuMemcpyAsync, cuMemcpyPeerAsync, cuMemcpyBatchAsync, or a kernel on the GPU of the stream.
+enum class CopyApi { kDefault = 0, kPeer = 1, kBatch = 2, kKernel = 3 };
+enum class SyncMethod { kSpin = 0, kYield = 1, kBlock = 2, kPollEvent = 3, kPollFlag = 4 };
+enum class Protocol { kFlag = 0, kLl = 1, kLl128 = 2 };
+enum class NamedKernel { kEmpty = 0 };
 
 struct BufferRow {
   Place place;
   int gpu;  // -1 on the host
   std::uint64_t bytes;
+  Allocator allocator = Allocator::kMalloc;
 };
 
 struct OperationRow {
   Opcode code;
   int stream;
-  int a;  // copy: source buffer; record, wait: event
-  int b;  // copy: destination buffer
-  std::uint64_t bytes;
+  int a;  // copy, put: source buffer; receive: window; record, wait: event; signal, await: buffer
+  int b;  // copy: destination buffer; put: window; receive: buffer to unpack into, or -1
+  std::uint64_t bytes;  // compute: nanoseconds
   std::uint64_t srcOffset;
-  std::uint64_t dstOffset;
-  int flag;  // copy: CopyApi; sync: SyncMethod
+  std::uint64_t dstOffset;  // signal, await: of the word
+  int flag;                 // CopyApi, SyncMethod, Protocol or NamedKernel
+  int c = -1;               // put, receive: buffer of the flag word, or -1
 };
 
 struct PeerRow {
@@ -57,7 +75,16 @@ struct ProgramRows {
   std::vector<PeerRow> peers;
   std::vector<SourceRow> sources;
   std::vector<CheckRow> checks;
+  // Whether the operations of an iteration are captured into a graph that each iteration launches.
+  bool graph = false;
+
+  // The stream that the work of an operation is submitted to: that of the first for a graph, which is
+  // launched whole.
+  int submitStream(const OperationRow& row) const { return graph ? operations.front().stream : row.stream; }
 };
+
+// Bytes of a window that hold a payload.
+std::uint64_t windowBytes(Protocol protocol, std::uint64_t bytes);
 
 // The arrays as they come from JavaScript.
 struct ProgramArrays {
@@ -68,6 +95,7 @@ struct ProgramArrays {
   std::span<const std::int32_t> peers;
   std::span<const double> sources;
   std::span<const double> checks;
+  bool graph;
 };
 
 // Reads the arrays. Throws a kUsage failure that names the array, the row and what is wrong with it; GPU

@@ -3,6 +3,8 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <cstring>
+#include <string>
 
 #include "clock.h"
 #include "driver_library.h"
@@ -29,16 +31,14 @@ Resources::Resources(const ProgramRows& program) {
   for (auto& [gpu, context] : contexts_) context = DeviceContext::of(gpu);
 
   // Pinned memory needs some context; any will do, because it is allocated as portable.
-  const std::shared_ptr<DeviceContext> any =
-      contexts_.empty() ? DeviceContext::of(0) : contexts_.begin()->second;
+  any_ = contexts_.empty() ? DeviceContext::of(0) : contexts_.begin()->second;
   for (const BufferRow& buffer : program.buffers) {
     switch (buffer.place) {
       case Place::kDevice:
-        deviceMemory_.push_back(std::make_unique<DeviceMemory>(contexts_.at(buffer.gpu), buffer.bytes));
-        addresses_.push_back(deviceMemory_.back()->address());
+        addDeviceMemory(program, buffer);
         break;
       case Place::kPinned:
-        pinnedMemory_.push_back(std::make_unique<PinnedMemory>(any, buffer.bytes));
+        pinnedMemory_.push_back(std::make_unique<PinnedMemory>(any_, buffer.bytes));
         addresses_.push_back(reinterpret_cast<cu::DevicePtr>(pinnedMemory_.back()->data()));
         break;
       case Place::kPageable:
@@ -54,6 +54,7 @@ Resources::Resources(const ProgramRows& program) {
     auto& event = events_[static_cast<std::size_t>(operation.a)];
     if (!event) event = std::make_unique<Event>(stream(operation.stream).context());
   }
+  addSyncMarks(program);
   for (const auto& [gpu, context] : contexts_) {
     auto service = std::make_unique<Service>();
     service->stream = std::make_unique<Stream>(context);
@@ -62,7 +63,61 @@ Resources::Resources(const ProgramRows& program) {
   }
   for (const CheckRow& check : program.checks) pieceBytes_ = std::max<std::size_t>(pieceBytes_, check.bytes);
   pieceBytes_ = std::clamp(pieceBytes_, kLeastPiece, kMostPiece);
-  piece_ = std::make_unique<PinnedMemory>(any, pieceBytes_);
+  piece_ = std::make_unique<PinnedMemory>(any_, pieceBytes_);
+}
+
+// Memory of pools and of the virtual memory functions is opened to exactly the GPUs that the program lets
+// access it; for cuMemAlloc peer access between contexts does it.
+void Resources::addDeviceMemory(const ProgramRows& program, const BufferRow& buffer) {
+  const std::shared_ptr<DeviceContext>& context = contexts_.at(buffer.gpu);
+  std::vector<int> peers;
+  for (const PeerRow& peer : program.peers) {
+    if (peer.to == buffer.gpu && peer.enabled) peers.push_back(peer.from);
+  }
+  switch (buffer.allocator) {
+    case Allocator::kMalloc:
+      deviceMemory_.push_back(std::make_unique<DeviceMemory>(context, buffer.bytes));
+      addresses_.push_back(deviceMemory_.back()->address());
+      break;
+    case Allocator::kPool:
+      poolMemory_.push_back(std::make_unique<PoolMemory>(context, buffer.bytes, peers));
+      addresses_.push_back(poolMemory_.back()->address());
+      break;
+    case Allocator::kVmm:
+      vmmMemory_.push_back(std::make_unique<VmmMemory>(context, buffer.bytes, peers));
+      addresses_.push_back(vmmMemory_.back()->address());
+      break;
+  }
+}
+
+// Words that the host polls lie apart, so that no write of another stream takes the line away.
+void Resources::addSyncMarks(const ProgramRows& program) {
+  constexpr std::size_t kLine = 128;
+  std::vector<int> polled;
+  for (std::size_t i = 0; i < program.operations.size(); ++i) {
+    const OperationRow& row = program.operations[i];
+    if (row.code != Opcode::kSync) continue;
+    if (row.flag == static_cast<int>(SyncMethod::kPollFlag)) polled.push_back(static_cast<int>(i));
+    if (row.flag == static_cast<int>(SyncMethod::kPollEvent))
+      syncEvents_[static_cast<int>(i)] = std::make_unique<Event>(stream(program.submitStream(row)).context());
+  }
+  if (polled.empty()) return;
+  syncMemory_ = std::make_unique<PinnedMemory>(any_, polled.size() * kLine);
+  std::memset(syncMemory_->data(), 0, polled.size() * kLine);
+  for (std::size_t i = 0; i < polled.size(); ++i)
+    syncWords_[polled[i]] = reinterpret_cast<std::uint32_t*>(syncMemory_->data() + i * kLine);
+}
+
+void Resources::settle(int gpu, std::uint64_t limitNs, const char* doing) const {
+  const std::uint64_t deadline = nowNs() + limitNs;
+  for (;;) {
+    const cu::Result result = driver().cuStreamQuery(serviceStream(gpu).handle());
+    if (result == cu::kSuccess) return;
+    if (result != cu::kNotReady || nowNs() >= deadline)
+      throw cudaFailure(result, "cuStreamQuery",
+                        "(while " + std::string(doing) + " on GPU " + std::to_string(gpu) + ")");
+    sched_yield();
+  }
 }
 
 cu::Result Resources::drain(std::uint64_t deadlineNs) const {

@@ -8,44 +8,17 @@ namespace p2p {
 
 namespace {
 
-Step resolve(const OperationRow& row, int index, const Resources& resources, bool bounded) {
-  Step step{};
-  step.operation = index;
-  step.stream = resources.stream(row.stream).handle();
-  switch (row.code) {
-    case Opcode::kCopy:
-      step.what = row.flag == static_cast<int>(CopyApi::kPeer) ? Step::Do::kCopyPeer : Step::Do::kCopy;
-      step.src = resources.address(row.a) + row.srcOffset;
-      step.dst = resources.address(row.b) + row.dstOffset;
-      step.bytes = row.bytes;
-      break;
-    case Opcode::kRecord:
-      step.what = Step::Do::kRecord;
-      step.event = resources.event(row.a)->handle();
-      break;
-    case Opcode::kWait:
-      step.what = Step::Do::kWait;
-      step.event = resources.event(row.a)->handle();
-      break;
-    case Opcode::kSync:
-      step.what = row.flag == static_cast<int>(SyncMethod::kSpin)    ? Step::Do::kSpin
-                  : row.flag == static_cast<int>(SyncMethod::kYield) ? Step::Do::kYield
-                  : bounded                                          ? Step::Do::kYield
-                                                                     : Step::Do::kBlock;
-      break;
-  }
-  return step;
-}
-
 // How many polls pass between two looks at the clock: a query takes a few hundred nanoseconds, so that a
 // deadline is noticed within some tens of microseconds and the polls are hardly slowed.
 constexpr unsigned kPollsPerLook = 64;
+// A look at a word takes about a nanosecond.
+constexpr unsigned kLooksPerLook = 4096;
 
-template <bool kYielding>
-cu::Result poll(const cu::EntryPoints& driver, cu::Stream stream, std::uint64_t deadlineNs) noexcept {
+template <bool kYielding, typename Query>
+cu::Result poll(Query query, std::uint64_t deadlineNs) noexcept {
   for (;;) {
     for (unsigned i = 0; i < kPollsPerLook; ++i) {
-      const cu::Result result = driver.cuStreamQuery(stream);
+      const cu::Result result = query();
       if (result != cu::kNotReady) return result;
       if constexpr (kYielding) sched_yield();
     }
@@ -53,45 +26,23 @@ cu::Result poll(const cu::EntryPoints& driver, cu::Stream stream, std::uint64_t 
   }
 }
 
-}  // namespace
-
-StepTable buildSteps(const ProgramRows& program, const Resources& resources, bool bounded) {
-  StepTable table;
-  cu::Context current = nullptr;
-  for (std::size_t i = 0; i < program.operations.size(); ++i) {
-    const OperationRow& row = program.operations[i];
-    Step step = resolve(row, static_cast<int>(i), resources, bounded);
-    if (step.what == Step::Do::kCopyPeer) {
-      const auto gpuOf = [&](int buffer) { return program.buffers[static_cast<std::size_t>(buffer)].gpu; };
-      step.context = resources.context(gpuOf(row.b))->handle();
-      step.srcContext = resources.context(gpuOf(row.a))->handle();
+// A stream whose context broke never writes its word: the stream is asked when the deadline has passed.
+cu::Result pollWord(const cu::EntryPoints& driver, const Step& step, std::uint32_t number,
+                    std::uint64_t deadlineNs) noexcept {
+  for (;;) {
+    for (unsigned i = 0; i < kLooksPerLook; ++i) {
+      if (*step.word == number) return cu::kSuccess;
     }
-    if (row.code != Opcode::kSync) {
-      // As a program of several GPUs does with cudaSetDevice: submit with the stream's own context current.
-      const cu::Context own = resources.stream(row.stream).context()->handle();
-      if (!current) {
-        table.first = resources.stream(row.stream).context().get();
-      } else if (own != current) {
-        Step change{};
-        change.what = Step::Do::kSetContext;
-        change.operation = static_cast<int>(i);
-        change.context = own;
-        table.steps.push_back(change);
-        table.switches = true;
-      }
-      current = own;
-      table.steps.push_back(step);
-      table.submitEnd = table.steps.size();
-    } else {
-      table.steps.push_back(step);
-    }
+    if (nowNs() < deadlineNs) continue;
+    const cu::Result result = driver.cuStreamQuery(step.stream);
+    return result == cu::kSuccess && *step.word != number ? cu::kNotReady : result;
   }
-  if (!table.first) table.first = resources.stream(program.operations.front().stream).context().get();
-  return table;
 }
 
+}  // namespace
+
 StepResult runSteps(const cu::EntryPoints& driver, const Step* begin, const Step* end,
-                    std::uint64_t deadlineNs) noexcept {
+                    std::uint64_t deadlineNs, std::uint32_t number) noexcept {
   for (const Step* step = begin; step != end; ++step) {
     cu::Result result = cu::kSuccess;
     switch (step->what) {
@@ -105,20 +56,41 @@ StepResult runSteps(const cu::EntryPoints& driver, const Step* begin, const Step
         result = driver.cuMemcpyPeerAsync(step->dst, step->context, step->src, step->srcContext, step->bytes,
                                           step->stream);
         break;
+      case Step::Do::kCopyBatch:
+        result = step->batch->submit(driver, step->stream);
+        break;
       case Step::Do::kRecord:
         result = driver.cuEventRecord(step->event, step->stream);
         break;
       case Step::Do::kWait:
         result = driver.cuStreamWaitEvent(step->stream, step->event, 0);
         break;
+      case Step::Do::kWriteValue:
+        result = driver.cuStreamWriteValue32_v2(step->stream, step->dst, number, 0);
+        break;
+      case Step::Do::kWaitValue:
+        result = driver.cuStreamWaitValue32_v2(step->stream, step->dst, number, cu::kWaitValueGeq);
+        break;
+      case Step::Do::kLaunch:
+        result = step->launch->submit(driver, step->stream);
+        break;
+      case Step::Do::kGraph:
+        result = driver.cuGraphLaunch(step->graph, step->stream);
+        break;
       case Step::Do::kSpin:
-        result = poll<false>(driver, step->stream, deadlineNs);
+        result = poll<false>([&] { return driver.cuStreamQuery(step->stream); }, deadlineNs);
         break;
       case Step::Do::kYield:
-        result = poll<true>(driver, step->stream, deadlineNs);
+        result = poll<true>([&] { return driver.cuStreamQuery(step->stream); }, deadlineNs);
         break;
       case Step::Do::kBlock:
         result = driver.cuStreamSynchronize(step->stream);
+        break;
+      case Step::Do::kPollEvent:
+        result = poll<false>([&] { return driver.cuEventQuery(step->event); }, deadlineNs);
+        break;
+      case Step::Do::kPollFlag:
+        result = pollWord(driver, *step, number, deadlineNs);
         break;
     }
     if (result != cu::kSuccess) [[unlikely]]
@@ -135,12 +107,25 @@ const char* callName(Step::Do what) {
       return "cuMemcpyAsync";
     case Step::Do::kCopyPeer:
       return "cuMemcpyPeerAsync";
+    case Step::Do::kCopyBatch:
+      return "cuMemcpyBatchAsync";
     case Step::Do::kRecord:
       return "cuEventRecord";
     case Step::Do::kWait:
       return "cuStreamWaitEvent";
+    case Step::Do::kWriteValue:
+      return "cuStreamWriteValue32";
+    case Step::Do::kWaitValue:
+      return "cuStreamWaitValue32";
+    case Step::Do::kLaunch:
+      return "cuLaunchKernel";
+    case Step::Do::kGraph:
+      return "cuGraphLaunch";
+    case Step::Do::kPollEvent:
+      return "cuEventQuery";
     case Step::Do::kSpin:
     case Step::Do::kYield:
+    case Step::Do::kPollFlag:
       return "cuStreamQuery";
     case Step::Do::kBlock:
       return "cuStreamSynchronize";

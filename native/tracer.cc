@@ -99,7 +99,7 @@ const char* copyName(std::uint8_t kind) {
 
 }  // namespace
 
-Tracer::Tracer(bool full, std::size_t steps) : only_(passMutex()), cupti_(cuptiEntryPoints()) {
+Tracer::Tracer(TraceOf what, std::size_t steps) : only_(passMutex()), cupti_(cuptiEntryPoints()) {
   {
     Pool& buffers = pool();
     const std::lock_guard lock(buffers.mutex);
@@ -117,7 +117,7 @@ Tracer::Tracer(bool full, std::size_t steps) : only_(passMutex()), cupti_(cuptiE
   }
   attached_ = true;
   try {
-    attach(full);
+    attach(what);
   } catch (...) {
     stop();
     leave();
@@ -135,7 +135,7 @@ void Tracer::abandon() noexcept {
   recording_ = false;
 }
 
-void Tracer::attach(bool full) {
+void Tracer::attach(TraceOf what) {
   checkCupti(cupti_.cuptiActivityRegisterCallbacks(requested, completed), "cuptiActivityRegisterCallbacks");
   recording_ = true;
   const auto enable = [&](cupti::ActivityKind kind) {
@@ -144,8 +144,8 @@ void Tracer::attach(bool full) {
   };
   enable(cupti::kActivityMemcpy);
   enable(cupti::kActivityMemcpy2);
-  if (!full) return;
-  enable(cupti::kActivityConcurrentKernel);
+  if (what.kernels) enable(cupti::kActivityConcurrentKernel);
+  if (!what.calls) return;
   if (!cupti_.cuptiActivityEnableDriverApi) {
     enable(cupti::kActivityDriver);
     return;

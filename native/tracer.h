@@ -25,14 +25,20 @@ struct TraceRecord {
   std::string name;
 };
 
+// What is recorded beside copies.
+struct TraceOf {
+  bool kernels = false;
+  bool calls = false;
+};
+
 // One traced pass; a process has one at a time, a second waits. The constructor loads CUPTI if that has not
-// happened, allocates buffers for about `steps` driver calls and attaches; only copies are recorded unless
-// `full`. finish() (or the destructor) takes CUPTI out of the process again by cuptiFinalize, because a
-// process that stays attached goes on paying at every call.
+// happened, allocates buffers for about `steps` driver calls and attaches; copies are recorded, kernels and
+// driver calls where `what` says so. finish() (or the destructor) takes CUPTI out of the process again by
+// cuptiFinalize, because a process that stays attached goes on paying at every call.
 class Tracer {
  public:
   // Throws a kNotAvailable failure when CUPTI is missing or refuses.
-  Tracer(bool full, std::size_t steps);
+  Tracer(TraceOf what, std::size_t steps);
   ~Tracer();
   Tracer(const Tracer&) = delete;
   Tracer& operator=(const Tracer&) = delete;
@@ -54,7 +60,7 @@ class Tracer {
   void abandon() noexcept;
 
  private:
-  void attach(bool full);
+  void attach(TraceOf what);
   void stop() noexcept;
   void leave() noexcept;
   void read(const cupti::Activity& record, std::uint64_t zeroNs, std::vector<TraceRecord>& out) const;

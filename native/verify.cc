@@ -1,13 +1,9 @@
 #include "verify.h"
 
-#include <sched.h>
-
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <string>
 
-#include "clock.h"
 #include "driver_library.h"
 #include "pattern.h"
 
@@ -74,18 +70,6 @@ void Verifier::launch(int gpu, bool fillKernel, std::uint64_t bytes, void** argu
            kThreads, 1, 1, 0, resources_.serviceStream(gpu).handle(), arguments, nullptr);
 }
 
-void Verifier::wait(int gpu, const char* what) const {
-  const std::uint64_t deadline = nowNs() + limitNs_;
-  for (;;) {
-    const cu::Result result = driver().cuStreamQuery(resources_.serviceStream(gpu).handle());
-    if (result == cu::kSuccess) return;
-    if (result != cu::kNotReady || nowNs() >= deadline)
-      throw cudaFailure(result, "cuStreamQuery",
-                        "(while " + std::string(what) + " on GPU " + std::to_string(gpu) + ")");
-    sched_yield();
-  }
-}
-
 void Verifier::fillStretch(int buffer, std::uint64_t at, std::uint64_t bytes, std::uint64_t seed,
                            std::uint64_t offset, bool complement) const {
   const BufferRow& row = program_.buffers[static_cast<std::size_t>(buffer)];
@@ -109,7 +93,7 @@ void Verifier::fill() const {
     fillStretch(source.buffer, 0, row.bytes, source.seed, 0, false);
   }
   for (const BufferRow& row : program_.buffers) {
-    if (row.place == Place::kDevice) wait(row.gpu, "filling");
+    if (row.place == Place::kDevice) resources_.settle(row.gpu, limitNs_, "filling");
   }
 }
 
@@ -127,7 +111,7 @@ std::uint64_t Verifier::countOnGpu(const CheckRow& check, int gpu) const {
   P2P_CALL(cuMemcpyAsync, counter, piece, sizeof(std::uint64_t), stream);
   launch(gpu, false, bytes, arguments);
   P2P_CALL(cuMemcpyAsync, piece, counter, sizeof(std::uint64_t), stream);
-  wait(gpu, "checking");
+  resources_.settle(gpu, limitNs_, "checking");
   std::uint64_t wrong = 0;
   std::memcpy(&wrong, resources_.piece(), sizeof wrong);
   return wrong;
@@ -141,7 +125,7 @@ Difference Verifier::readBack(const CheckRow& check, int gpu) const {
     P2P_CALL(cuMemcpyAsync, reinterpret_cast<cu::DevicePtr>(resources_.piece()),
              resources_.address(check.buffer) + check.offset + at, bytes,
              resources_.serviceStream(gpu).handle());
-    wait(gpu, "reading back");
+    resources_.settle(gpu, limitNs_, "reading back");
     const Difference piece = comparePattern(resources_.piece(), bytes, check.seed, check.patternOffset + at);
     total.wrong += piece.wrong;
     total.sentinel += piece.sentinel;

@@ -48,7 +48,6 @@ class Verifier {
   std::uint64_t countOnGpu(const CheckRow& check, int gpu) const;
   Difference readBack(const CheckRow& check, int gpu) const;
   void launch(int gpu, bool fillKernel, std::uint64_t bytes, void** arguments) const;
-  void wait(int gpu, const char* what) const;
 
   const ProgramRows& program_;
   const Resources& resources_;

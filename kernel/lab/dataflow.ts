@@ -1,5 +1,8 @@
 import { P2pError } from "./errors.js";
+import { executionOrder } from "./execution-order.js";
+import { type StepOperation, windowBytes } from "./operations.js";
 import type { Program } from "./program.js";
+import { join, type Stretch, slice, without } from "./stretches.js";
 
 /** A buffer that is filled with the pattern of a seed before verification. */
 export interface Source {
@@ -19,29 +22,95 @@ export interface Check {
 
 export interface Dataflow {
   readonly sources: readonly Source[];
+  /** Empty when the program moves no bytes. */
   readonly checks: readonly Check[];
 }
 
-/** Known content of a stretch of a buffer; nothing is known between stretches. */
-interface Stretch {
-  offset: number;
-  bytes: number;
-  seed: number;
-  patternOffset: number;
-  /** Whether a copy put it there. */
-  arrived: boolean;
-}
+/** What an operation does to the content of buffers. */
+type Effect =
+  | {
+      readonly do: "move";
+      readonly src: string;
+      readonly dst: string;
+      readonly bytes: number;
+      readonly srcOffset: number;
+      readonly dstOffset: number;
+    }
+  /** The payload goes into a window in lines that hold flags as well. */
+  | { readonly do: "pack"; readonly src: string; readonly window: string; readonly bytes: number }
+  | { readonly do: "unpack"; readonly window: string; readonly dst: string; readonly bytes: number }
+  /** Numbers of iterations are written here, or lines. */
+  | { readonly do: "clobber"; readonly buffer: string; readonly offset: number; readonly bytes: number };
 
 /**
  * What one iteration of a program moves where: which buffers must hold something recognisable before it, and what every
- * stretch that was written must hold after it. Copies are followed in the order they are submitted, through staging
- * buffers; a later write replaces an earlier one. Streams that race without events may end otherwise, and then fail.
+ * stretch that was written must hold after it. Copies, puts and receives are followed in an order in which they could take
+ * place, through staging buffers and windows; a later write replaces an earlier one. Streams that race without events may
+ * end otherwise, and then fail.
  *
  * A stretch that ends with what it already held before (sent away and back) is not checked: it would pass if nothing moved.
- * @throws P2pError `program` when no stretch is left to check.
+ * @throws P2pError `program` when the program moves bytes but no stretch is left to check, or an iteration never ends.
  */
 export function dataflow(program: Program): Dataflow {
-  const seeds = seedsOf(program);
+  const effects = executionOrder(program).flatMap(effectsOf);
+  const seeds = seedsOf(effects);
+  const contents = contentsBefore(program, effects, seeds);
+  follow(contents, effects);
+  const checks: Check[] = [];
+  for (const [buffer, stretches] of contents) {
+    for (const { offset, bytes, seed, patternOffset, arrived } of join(stretches)) {
+      const asBefore = seed === seeds.get(buffer) && patternOffset === offset;
+      if (arrived && !asBefore) checks.push({ buffer, offset, bytes, seed, patternOffset });
+    }
+  }
+  if (checks.length === 0 && effects.some((effect) => effect.do === "move" || effect.do === "pack")) {
+    throw new P2pError(
+      "program",
+      "after one iteration every buffer holds what it held before, so that nothing can be verified",
+      "Copy into a buffer whose content is not overwritten by its own, and receive what is put by ll or ll128.",
+    );
+  }
+  return { sources: [...seeds].map(([buffer, seed]) => ({ buffer, seed })), checks };
+}
+
+function effectsOf(o: StepOperation): Effect[] {
+  switch (o.op) {
+    case "copy":
+      return [
+        {
+          do: "move",
+          src: o.src,
+          dst: o.dst,
+          bytes: o.bytes,
+          srcOffset: o.srcOffset,
+          dstOffset: o.dstOffset,
+        },
+      ];
+    case "signal":
+      return [{ do: "clobber", buffer: o.buffer, offset: o.offset, bytes: 4 }];
+    case "put":
+      return o.flag === undefined
+        ? [
+            { do: "clobber", buffer: o.dst, offset: 0, bytes: windowBytes(o.protocol, o.bytes) },
+            { do: "pack", src: o.src, window: o.dst, bytes: o.bytes },
+          ]
+        : [
+            { do: "move", src: o.src, dst: o.dst, bytes: o.bytes, srcOffset: 0, dstOffset: 0 },
+            { do: "clobber", buffer: o.flag, offset: 0, bytes: 8 },
+          ];
+    case "receive":
+      return o.dst === undefined ? [] : [{ do: "unpack", window: o.window, dst: o.dst, bytes: o.bytes }];
+    default:
+      return [];
+  }
+}
+
+/** What is known of every buffer before the iteration: words and windows are cleared after the patterns are written. */
+function contentsBefore(
+  program: Program,
+  effects: readonly Effect[],
+  seeds: ReadonlyMap<string, number>,
+): Map<string, Stretch[]> {
   const contents = new Map<string, Stretch[]>();
   for (const { name, bytes } of program.data.buffers) {
     const seed = seeds.get(name);
@@ -50,95 +119,70 @@ export function dataflow(program: Program): Dataflow {
       seed === undefined ? [] : [{ offset: 0, bytes, seed, patternOffset: 0, arrived: false }],
     );
   }
-  for (const operation of program.data.operations) {
-    if (operation.op !== "copy") continue;
-    const { src, dst, bytes, srcOffset, dstOffset } = operation;
-    const moved = slice(contents.get(src) as Stretch[], srcOffset, bytes).map((stretch) => ({
-      ...stretch,
-      offset: stretch.offset - srcOffset + dstOffset,
-      arrived: true,
-    }));
-    contents.set(
-      dst,
-      [...without(contents.get(dst) as Stretch[], dstOffset, bytes), ...moved].sort(byOffset),
-    );
+  for (const effect of effects) {
+    if (effect.do !== "clobber") continue;
+    const { buffer, offset, bytes } = effect;
+    contents.set(buffer, without(contents.get(buffer) ?? [], offset, bytes));
   }
-  const checks: Check[] = [];
-  for (const [buffer, stretches] of contents) {
-    for (const { offset, bytes, seed, patternOffset, arrived } of join(stretches)) {
-      const asBefore = seed === seeds.get(buffer) && patternOffset === offset;
-      if (arrived && !asBefore) checks.push({ buffer, offset, bytes, seed, patternOffset });
-    }
-  }
-  if (checks.length === 0) {
-    throw new P2pError(
-      "program",
-      "after one iteration every buffer holds what it held before, so that nothing can be verified",
-      "Copy into a buffer whose content is not overwritten by its own.",
-    );
-  }
-  return { sources: [...seeds].map(([buffer, seed]) => ({ buffer, seed })), checks };
+  return contents;
 }
 
-/** Seeds, from 1, of the buffers that some copy reads where no earlier copy wrote. */
-function seedsOf(program: Program): Map<string, number> {
+function follow(contents: Map<string, Stretch[]>, effects: readonly Effect[]): void {
+  const packed = new Map<string, Stretch[]>();
+  const of = (buffer: string): Stretch[] => contents.get(buffer) ?? [];
+  const put = (dst: string, offset: number, bytes: number, stretches: readonly Stretch[]) => {
+    contents.set(dst, [...without(of(dst), offset, bytes), ...stretches]);
+  };
+  for (const effect of effects) {
+    switch (effect.do) {
+      case "move": {
+        const { src, dst, bytes, srcOffset, dstOffset } = effect;
+        put(dst, dstOffset, bytes, moved(of(src), srcOffset, bytes, dstOffset));
+        break;
+      }
+      case "pack":
+        packed.set(effect.window, slice(of(effect.src), 0, effect.bytes));
+        break;
+      case "unpack":
+        put(effect.dst, 0, effect.bytes, moved(packed.get(effect.window) ?? [], 0, effect.bytes, 0));
+        break;
+      case "clobber":
+        put(effect.buffer, effect.offset, effect.bytes, []);
+        break;
+    }
+  }
+}
+
+function moved(
+  stretches: readonly Stretch[],
+  srcOffset: number,
+  bytes: number,
+  dstOffset: number,
+): Stretch[] {
+  return slice(stretches, srcOffset, bytes).map((stretch) => ({
+    ...stretch,
+    offset: stretch.offset - srcOffset + dstOffset,
+    arrived: true,
+  }));
+}
+
+/** Seeds, from 1, of the buffers that something reads where nothing was written before. */
+function seedsOf(effects: readonly Effect[]): Map<string, number> {
   const seeds = new Map<string, number>();
   const written = new Map<string, Stretch[]>();
-  for (const operation of program.data.operations) {
-    if (operation.op !== "copy") continue;
-    const { src, dst, bytes, srcOffset, dstOffset } = operation;
-    const covered = slice(written.get(src) ?? [], srcOffset, bytes).reduce(
-      (sum, part) => sum + part.bytes,
-      0,
-    );
-    if (covered < bytes && !seeds.has(src)) seeds.set(src, seeds.size + 1);
-    written.set(dst, [
-      ...without(written.get(dst) ?? [], dstOffset, bytes),
-      { offset: dstOffset, bytes, seed: 0, patternOffset: 0, arrived: true },
-    ]);
+  const write = (buffer: string, offset: number, bytes: number) => {
+    const rest = without(written.get(buffer) ?? [], offset, bytes);
+    written.set(buffer, [...rest, { offset, bytes, seed: 0, patternOffset: 0, arrived: true }]);
+  };
+  for (const effect of effects) {
+    if (effect.do === "move" || effect.do === "pack") {
+      const offset = effect.do === "move" ? effect.srcOffset : 0;
+      const covered = slice(written.get(effect.src) ?? [], offset, effect.bytes);
+      const bytes = covered.reduce((sum, part) => sum + part.bytes, 0);
+      if (bytes < effect.bytes && !seeds.has(effect.src)) seeds.set(effect.src, seeds.size + 1);
+    }
+    if (effect.do === "move") write(effect.dst, effect.dstOffset, effect.bytes);
+    else if (effect.do === "unpack") write(effect.dst, 0, effect.bytes);
   }
   return seeds;
-}
-
-/** The parts of stretches that lie in a range. */
-function slice(stretches: readonly Stretch[], offset: number, bytes: number): Stretch[] {
-  return stretches.flatMap((stretch) => {
-    const start = Math.max(offset, stretch.offset);
-    const end = Math.min(offset + bytes, stretch.offset + stretch.bytes);
-    if (end <= start) return [];
-    const patternOffset = stretch.patternOffset + (start - stretch.offset);
-    return [{ ...stretch, offset: start, bytes: end - start, patternOffset }];
-  });
-}
-
-/** The parts of stretches that lie outside a range. */
-function without(stretches: readonly Stretch[], offset: number, bytes: number): Stretch[] {
-  return [
-    ...slice(stretches, 0, offset),
-    ...slice(stretches, offset + bytes, Number.MAX_SAFE_INTEGER - offset - bytes),
-  ];
-}
-
-/** Neighbours that continue each other, made one. */
-function join(stretches: readonly Stretch[]): Stretch[] {
-  const joined: Stretch[] = [];
-  for (const stretch of [...stretches].sort(byOffset)) {
-    const last = joined.at(-1);
-    if (
-      last &&
-      last.offset + last.bytes === stretch.offset &&
-      last.seed === stretch.seed &&
-      last.patternOffset + last.bytes === stretch.patternOffset &&
-      last.arrived === stretch.arrived
-    ) {
-      last.bytes += stretch.bytes;
-    } else {
-      joined.push({ ...stretch });
-    }
-  }
-  return joined;
-}
-
-function byOffset(a: Stretch, b: Stretch): number {
-  return a.offset - b.offset;
 }

@@ -1,6 +1,7 @@
 import type { Program } from "./program.js";
 import type { Convergence, SamplingOptions } from "./sampling.js";
 import type { Timeline } from "./timeline.js";
+import type { Verdict, VerdictOptions } from "./verdict.js";
 
 /** `measured` on this machine now, `recorded` on a real machine earlier, or `simulated` by a model. Never mixed. */
 export type ProvenanceKind = "measured" | "recorded" | "simulated";
@@ -253,6 +254,11 @@ export interface Machine {
    * @throws P2pError `program`, `not-available`, `not-recorded`, `verification`, `cuda` or `cancelled`.
    */
   run(program: Program, options?: RunOptions): Promise<Run>;
+  /**
+   * Climbs the verdict ladder for pairs of GPUs; each verdict is kept. Missing where there is no link to probe.
+   * @throws P2pError `cancelled`.
+   */
+  verdicts?(options?: VerdictOptions): Promise<readonly Verdict[]>;
   /** Frees what it holds; safe to call twice. */
   close(): Promise<void>;
 }

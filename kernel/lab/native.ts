@@ -60,12 +60,15 @@ export interface NativePeer {
 
 /** A program in the addon's form: rows in typed arrays, names resolved to indices. */
 export interface NativeProgram {
-  /** Rows of 3: place (0 device, 1 pinned, 2 pageable), GPU ordinal (-1 on the host), bytes. */
+  /**
+   * Rows of 3: place (0 device, 1 pinned, 2 pageable, 3 device from a pool, 4 device by virtual memory functions), GPU
+   * ordinal (-1 on the host), bytes.
+   */
   readonly buffers: Float64Array;
   /** GPU ordinal of each stream. */
   readonly streams: Int32Array;
   readonly eventCount: number;
-  /** Rows of 8: opcode, stream, a, b, bytes, srcOffset, dstOffset, flag. See {@link Opcode}. */
+  /** Rows of 8: opcode, stream, a, b, bytes, x, y, flag. See {@link Opcode}. */
   readonly operations: Float64Array;
   /** Rows of 3: GPU that accesses, GPU that owns, 1 to enable peer access or 0 to disable it. */
   readonly peers: Int32Array;
@@ -73,18 +76,48 @@ export interface NativeProgram {
   readonly sources: Float64Array;
   /** Rows of 5: buffer, offset, bytes, seed, offset within the pattern. What must have arrived after one iteration. */
   readonly checks: Float64Array;
+  /** Whether the operations are captured into a graph that each iteration launches. */
+  readonly graph: boolean;
 }
 
 /**
- * `copy`: a = source buffer, b = destination buffer, flag 0 cuMemcpyAsync, 1 cuMemcpyPeerAsync.
- * `record`, `wait`: a = event. `sync`: flag 0 spin (cuStreamQuery), 1 yield, 2 block (cuStreamSynchronize).
+ * `copy`: a source, b destination buffer, x and y the offsets in them, flag 0 cuMemcpyAsync, 1 cuMemcpyPeerAsync,
+ * 2 cuMemcpyBatchAsync, 3 a kernel. `record`, `wait`: a event. `sync`: flag 0 spin (cuStreamQuery), 1 yield, 2 block
+ * (cuStreamSynchronize), 3 poll-event, 4 poll-flag. `signal`, `await`: a buffer, y offset of the word. `compute`: bytes is
+ * nanoseconds. `launch`: flag 0 the empty kernel. `put`: a source, b window, x buffer of the flag or -1, flag the protocol
+ * (0 flag, 1 ll, 2 ll128). `receive`: a window, b buffer to unpack into or -1, x and flag as for put.
  */
-export const Opcode = { copy: 1, record: 2, wait: 3, sync: 4 } as const;
+export const Opcode = {
+  copy: 1,
+  record: 2,
+  wait: 3,
+  sync: 4,
+  signal: 5,
+  await: 6,
+  compute: 7,
+  launch: 8,
+  put: 9,
+  receive: 10,
+} as const;
 
 export interface NativeTiming {
   /** Iterations completed and written into the arrays. */
   readonly done: number;
   readonly cancelled: boolean;
+}
+
+export interface NativeBatchTiming extends NativeTiming {
+  /** The gate gave up before a batch was submitted: that batch is not among those done, and none came after it. */
+  readonly gateGaveUp: boolean;
+}
+
+/** Nanoseconds of the host, one element a repetition. */
+export interface NativeGraphCosts {
+  readonly nodes: number;
+  readonly captureNs: Float64Array;
+  readonly instantiateNs: Float64Array;
+  /** Empty where the driver cannot update a graph (before CUDA 12.0). */
+  readonly updateNs: Float64Array;
 }
 
 /** The traced pass. Times in nanoseconds, one clock, from the first iteration's t0. */
@@ -129,6 +162,23 @@ export interface NativeCheck {
 export interface NativeExecutor {
   /** Runs `totalNs.length` iterations off the event loop and fills both arrays. Rejects past `deadlineMs` for one iteration. */
   time(totalNs: Float64Array, apiNs: Float64Array, deadlineMs: number): Promise<NativeTiming>;
+  /** Streams that batches are timed on: those that work is submitted to, by their index. */
+  readonly timedStreams: Int32Array;
+  /**
+   * Runs `totalNs.length` batches of `iterations` (0: the floor of the device's clock) and fills the arrays with the times
+   * of whole batches; `streamNs` has a row a batch, a column for each of `timedStreams`. `gateMs` is how long the gate waits
+   * for a batch to be submitted, 0 for no gate; `deadlineMs` bounds a batch.
+   */
+  throughput(
+    totalNs: Float64Array,
+    apiNs: Float64Array,
+    streamNs: Float64Array,
+    iterations: number,
+    gateMs: number,
+    deadlineMs: number,
+  ): Promise<NativeBatchTiming>;
+  /** Makes the program's graph again and again. Rejects with `usage` when it is not submitted as one. */
+  graphCosts(repetitions: number, deadlineMs: number): Promise<NativeGraphCosts>;
   /** Runs iterations under CUPTI. Rejects with `not-available` when CUPTI cannot be used. */
   trace(iterations: number, full: boolean, deadlineMs: number): Promise<NativeTrace>;
   /** Fills sources and sentinels, runs one iteration, checks what arrived. */

@@ -119,6 +119,11 @@ export class OpenMachine implements Machine {
     return run;
   }
 
+  /** See {@link Machine.verdicts}; missing where the machine has none. */
+  get verdicts(): Machine["verdicts"] {
+    return this.#machine.verdicts?.bind(this.#machine);
+  }
+
   close(): Promise<void> {
     return this.#machine.close();
   }

@@ -28,6 +28,16 @@ export interface Convergence {
   readonly ended: "target" | "budget" | "max-samples" | "cancelled";
 }
 
+/** What options may be: beyond these limits a run would take days, or more memory than hosts have. */
+const RANGES: Record<keyof Sampling, { least: number; most: number; whole: boolean }> = {
+  target: { least: 1e-12, most: 1, whole: false },
+  budgetMs: { least: 1e-3, most: 86_400_000, whole: false },
+  minSamples: { least: 1, most: 5_000_000, whole: true },
+  maxSamples: { least: 1, most: 5_000_000, whole: true },
+  warmup: { least: 0, most: 1_000_000, whole: true },
+};
+
+/** @throws P2pError `usage` naming the option that makes no sense. */
 export function samplingOf(options: SamplingOptions = {}): Sampling {
   const sampling = {
     target: 0.02,
@@ -38,9 +48,21 @@ export function samplingOf(options: SamplingOptions = {}): Sampling {
     ...options,
   };
   for (const [name, value] of Object.entries(sampling)) {
-    if (!Number.isFinite(value) || value < 0 || (name !== "warmup" && value === 0)) {
-      throw new P2pError("usage", `sampling option ${name} is ${value}`, "Give a positive number.");
+    const range = RANGES[name as keyof Sampling];
+    if (!range) {
+      throw new P2pError(
+        "usage",
+        `there is no sampling option ${name}`,
+        `Use ${Object.keys(RANGES).join(", ")}.`,
+      );
     }
+    const { least, most, whole } = range;
+    if (value >= least && value <= most && (!whole || Number.isInteger(value))) continue;
+    throw new P2pError(
+      "usage",
+      `sampling option ${name} is ${value}`,
+      `Give a ${whole ? "whole number" : "number"} from ${least} to ${most}.`,
+    );
   }
   if (sampling.maxSamples < sampling.minSamples) {
     throw new P2pError(

@@ -55,6 +55,7 @@ class Worker {
   ~Worker() { join(); }
 
   void submit(Task task);
+  std::size_t pending() const { return pending_.load(std::memory_order_acquire); }
   // Whether every task is done.
   bool idle() const { return pending_.load(std::memory_order_acquire) == 0; }
   // Lets the thread end after its last task.

@@ -249,7 +249,7 @@ void failingCall() {
   try {
     Executor executor(staged());
     (void)verified(executor);
-    std::vector<double> samples(2);
+    std::vector<double> samples(3);
     (void)timed(executor, samples, samples);
   } catch (const Failure& failure) {
     EXPECT_EQ(failure.result, 801);
@@ -376,7 +376,7 @@ void fuzz() {
     if (random() % 20 == 0) peers[random() % 3] = static_cast<int>(random());
     try {
       const ProgramRows rows =
-          readProgram({buffers, streams, pick({0, 1, 2}), operations, peers, sources, checks});
+          readProgram({buffers, streams, pick({0, 1, 2}), operations, peers, sources, checks, random() % 20 == 0});
       std::uint64_t bytes = 0;
       for (const BufferRow& buffer : rows.buffers) bytes = std::max(bytes, buffer.bytes);
       if (bytes > 4096 || rows.streams.empty()) continue;

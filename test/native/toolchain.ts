@@ -184,7 +184,7 @@ export function inChild(script: string, settings: Record<string, string> = {}): 
     const push = (change = {}) => ({
       buffers: Float64Array.of(0, 0, 64, 0, 1, 64), streams: Int32Array.of(0), eventCount: 0,
       operations: Float64Array.of(1, 0, 0, 1, 64, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0),
-      peers: Int32Array.of(0, 1, 1, 1, 0, 1), sources: Float64Array.of(0, 7), checks: Float64Array.of(1, 0, 64, 7, 0), ...change });
+      peers: Int32Array.of(0, 1, 1, 1, 0, 1), sources: Float64Array.of(0, 7), checks: Float64Array.of(1, 0, 64, 7, 0), graph: false, ...change });
     (async () => {${script}})().catch((error) => { console.error(error); process.exit(9); });`;
   const child = spawnSync(process.execPath, ["--expose-gc", "-e", body], {
     encoding: "utf8",

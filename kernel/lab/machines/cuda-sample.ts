@@ -6,6 +6,12 @@ import { DEADLINE_MS, throwIfCancelled } from "./cuda-calls.js";
 
 /** How long one batch of iterations should take: often enough asked whether to stop, seldom enough to cost nothing. */
 const BATCH_MS = 50;
+/** Medians of two groups in a row that differ by less are the same: the warm-up is over. */
+const STABLE = 0.02;
+/** The warm-up is asked in groups, at least this many to the iterations wanted. */
+const GROUPS = 4;
+/** A warm-up that does not become stable ends after this many times the iterations wanted. */
+const MOST_WARMUPS = 5;
 
 /** Latency mode: iterations one at a time until the stopping rule ends them. */
 export async function sample(
@@ -13,15 +19,12 @@ export async function sample(
   sampling: Sampling,
   signal: AbortSignal | undefined,
 ): Promise<Samples> {
-  // At least one, for its time sets the length of the first batch.
-  const warmup = new Batch(Math.max(1, sampling.warmup));
-  await warmup.run(executor, signal);
-  let perIterationNs = Math.max(1, median(warmup.totalNs));
+  let perIterationNs = await warmUp(executor, sampling, signal);
   let totalNs: Float64Array = new Float64Array(0);
   let apiNs: Float64Array = new Float64Array(0);
   const begin = performance.now();
   for (;;) {
-    const wanted = Math.max(1, Math.round((BATCH_MS * 1e6) / perIterationNs));
+    const wanted = iterationsOf(BATCH_MS, perIterationNs);
     const batch = new Batch(Math.min(wanted, sampling.maxSamples - totalNs.length));
     await batch.run(executor, signal);
     totalNs = joined(totalNs, batch.totalNs);
@@ -33,6 +36,37 @@ export async function sample(
     }
     perIterationNs = Math.max(1, median(batch.totalNs));
   }
+}
+
+/**
+ * Iterations that are thrown away: at least those wanted, and on until the running median is stable; fewer where they would
+ * take more than half of the time budget.
+ * @returns how long an iteration takes.
+ */
+async function warmUp(
+  executor: NativeExecutor,
+  sampling: Sampling,
+  signal: AbortSignal | undefined,
+): Promise<number> {
+  const begin = performance.now();
+  const first = new Batch(1);
+  await first.run(executor, signal);
+  let medianNs = Math.max(1, first.totalNs[0] as number);
+  for (let done = 1; ; ) {
+    if (performance.now() - begin >= sampling.budgetMs / 2) return medianNs;
+    const group = Math.ceil(sampling.warmup / GROUPS);
+    const batch = new Batch(Math.max(1, Math.min(group, iterationsOf(BATCH_MS, medianNs))));
+    await batch.run(executor, signal);
+    done += batch.totalNs.length;
+    const before = medianNs;
+    medianNs = Math.max(1, median(batch.totalNs));
+    if (done >= MOST_WARMUPS * sampling.warmup) return medianNs;
+    if (done >= sampling.warmup && Math.abs(medianNs - before) <= STABLE * before) return medianNs;
+  }
+}
+
+function iterationsOf(ms: number, perIterationNs: number): number {
+  return Math.max(1, Math.round((ms * 1e6) / perIterationNs));
 }
 
 /** A number of iterations timed in one call of the addon. */

@@ -9,19 +9,25 @@ import {
 } from "../native.js";
 import type { Program } from "../program.js";
 import { type Sampling, samplingOf } from "../sampling.js";
+import { ALLOCATORS, type Verdict, type VerdictOptions } from "../verdict.js";
 import { throwIfCancelled } from "./cuda-calls.js";
+import { graphCosts } from "./cuda-graph.js";
+import { Guard } from "./cuda-guard.js";
 import { infoOf } from "./cuda-info.js";
 import { noPeerReason } from "./cuda-no-peer.js";
 import { runProbe } from "./cuda-probe.js";
-import { nativeProgramOf, orderedPairs } from "./cuda-program.js";
+import { nativeProgramOf } from "./cuda-program.js";
 import { sample } from "./cuda-sample.js";
 import { runSetup } from "./cuda-setup.js";
 import { runState, StateReader } from "./cuda-state.js";
 import { taints } from "./cuda-taint.js";
-import { trace } from "./cuda-trace.js";
+import { THROUGHPUT_SAMPLING, throughput } from "./cuda-throughput.js";
+import { trace, traceIterationsOf } from "./cuda-trace.js";
 import { verify } from "./cuda-verify.js";
 import { Waker } from "./cuda-wake.js";
-import { profilerWarnings } from "./profiler.js";
+import { profilerAttached, profilerWarnings } from "./profiler.js";
+import { Gate, pairsOf } from "./verdict/gate.js";
+import { Prober } from "./verdict/prober.js";
 
 /** The GPUs of this machine, by the native addon. Runs programs one at a time; a second run waits for the first. */
 export class CudaMachine implements Machine {
@@ -30,14 +36,25 @@ export class CudaMachine implements Machine {
   readonly #addon: NativeAddon;
   readonly #reader: StateReader;
   readonly #waker: Waker;
+  readonly #prober: Prober;
+  readonly #gate: Gate;
   #queue: Promise<unknown> = Promise.resolve();
   #closed = false;
+  /** A call never came back; nothing can be measured beside it. */
+  #hung = false;
 
   private constructor(addon: NativeAddon, availability: NativeAvailability) {
     this.#addon = addon;
     this.#reader = new StateReader(addon);
     this.#waker = new Waker(this.#reader);
     this.info = infoOf(addon, availability, this.#reader);
+    const uuids = addon.devices().map((device) => device.uuid);
+    const ground = {
+      uuid: (gpu: number) => uuids[gpu] ?? "",
+      denied: (from: number, to: number) => this.#denied(from, to),
+    };
+    this.#prober = new Prober(ground);
+    this.#gate = new Gate(ground, this.#prober, uuids.length);
     this.provenance = {
       kind: "measured",
       machine: this.info.name,
@@ -71,16 +88,35 @@ export class CudaMachine implements Machine {
     return turn;
   }
 
+  /** See {@link Machine.verdicts}. Waits for its turn, as a run does. */
+  verdicts(options: VerdictOptions = {}): Promise<readonly Verdict[]> {
+    const turn = this.#queue.then(async () => {
+      this.#requireOpen();
+      const { pairs = pairsOf(this.info.gpus.length), allocators = ALLOCATORS, signal } = options;
+      const cells = pairs.flatMap(({ from, to }) => allocators.map((allocator) => ({ from, to, allocator })));
+      return await this.#prober.verdicts(cells, signal);
+    });
+    this.#queue = turn.catch(() => undefined);
+    return turn;
+  }
+
   async close(): Promise<void> {
     this.#closed = true;
     await this.#queue;
   }
 
   async #run(program: Program, options: RunOptions): Promise<Run> {
-    if (this.#closed) throw new P2pError("usage", "the machine is closed", "Open it again with lab.open().");
+    this.#requireOpen();
     program.validate();
-    const sampling = samplingOf(options.sampling);
+    const sampling = checkedOptions(options);
     this.#requireGpus(program);
+    const admitted = await this.#gate.admit(program, options.signal);
+    const run = await this.#runAdmitted(admitted.program, sampling, options);
+    if (admitted.warnings.length === 0) return run;
+    return { ...run, warnings: [...admitted.warnings, ...run.warnings] };
+  }
+
+  async #runAdmitted(program: Program, sampling: Sampling, options: RunOptions): Promise<Run> {
     if (program.kind === "setup") return await runSetup(this.#addon, program, options, this.provenance);
     throwIfCancelled(options.signal);
     if (program.kind === "probe")
@@ -91,11 +127,13 @@ export class CudaMachine implements Machine {
       );
       const cancel = () => executor.cancel();
       options.signal?.addEventListener("abort", cancel);
+      const guard = new Guard();
       try {
-        return await this.#measure(executor, program, sampling, options);
+        return await this.#measure(guard.watch(executor, program), program, sampling, options);
       } finally {
         options.signal?.removeEventListener("abort", cancel);
-        executor.close();
+        this.#hung = guard.hung;
+        if (!guard.hung) executor.close();
       }
     } catch (error) {
       throw translate(error);
@@ -110,28 +148,65 @@ export class CudaMachine implements Machine {
   ): Promise<Run> {
     const verification = await verify(executor, program);
     throwIfCancelled(options.signal);
+    const graph = program.data.submit === "graph" ? await graphCosts(executor) : null;
     const unsettled = await this.#waker.wake(executor, program.gpus, options.signal);
     const before = this.#reader.read(program.gpus);
-    const samples = await sample(executor, sampling, options.signal);
+    const batches =
+      options.mode === "throughput"
+        ? await throughput(
+            executor,
+            program,
+            sampling,
+            options.batch,
+            profilerAttached() !== null,
+            options.signal,
+          )
+        : null;
+    const samples = batches?.samples ?? (await sample(executor, sampling, options.signal));
     const after = this.#reader.read(program.gpus);
     const traced = options.trace ? await trace(executor, program, options) : null;
     const warnings = [...profilerWarnings(), ...unsettled];
     if (typeof before !== "string" && typeof after !== "string") warnings.push(...taints(before, after));
-    if (traced && "trace" in traced) warnings.push(...traced.warnings);
+    for (const part of [batches, graph, traced])
+      if (part && "warnings" in part) warnings.push(...part.warnings);
     return {
       program,
-      mode: "latency",
+      mode: batches ? "throughput" : "latency",
       provenance: { ...this.provenance, date: new Date().toISOString() },
       samples,
       trace: traced && "trace" in traced ? traced.trace : null,
       traceReason: traced && "reason" in traced ? traced.reason : null,
       verification,
+      ...(batches && { throughput: batches.throughput }),
+      ...(graph && { graph: graph.costs }),
       ...runState(before, after),
       warnings,
     };
   }
 
-  /** The GPUs exist and, where the program wants it, the driver grants peer access; asked anew for every run. */
+  #requireOpen(): void {
+    if (this.#closed) throw new P2pError("usage", "the machine is closed", "Open it again with lab.open().");
+    if (this.#hung) {
+      throw new P2pError(
+        "not-available",
+        "an earlier run hangs in a blocking sync that cannot be given up",
+        "Restart the kernel.",
+      );
+    }
+  }
+
+  /** Why the driver grants no access one way or the other; null when it grants both. Asked anew each time. */
+  #denied(from: number, to: number): string | null {
+    for (const [a, b] of [
+      [from, to],
+      [to, from],
+    ] as const) {
+      if (this.#addon.peer(a, b).access) continue;
+      return noPeerReason(this.#reader, this.info.gpus[a] as GpuInfo, this.info.gpus[b] as GpuInfo);
+    }
+    return null;
+  }
+
   #requireGpus(program: Program): void {
     const missing = program.gpus.find((gpu) => gpu >= this.info.gpus.length);
     if (missing !== undefined) {
@@ -141,15 +216,24 @@ export class CudaMachine implements Machine {
         "Use GPU numbers from 0, or open a machine with more GPUs, such as a recorded or simulated one.",
       );
     }
-    if (!program.data.peerAccess) return;
-    for (const { from, to } of orderedPairs(program)) {
-      if (this.#addon.peer(from, to).access) continue;
-      const [a, b] = [this.info.gpus[from], this.info.gpus[to]] as [GpuInfo, GpuInfo];
-      throw new P2pError(
-        "not-available",
-        `no peer access: ${noPeerReason(this.#reader, a, b)}`,
-        "Run the staged path, or let the driver stage the copy with .peerAccess(false).",
-      );
-    }
   }
+}
+
+/** @throws P2pError `usage` naming the option that makes no sense. */
+function checkedOptions(options: RunOptions): Sampling {
+  const { mode = "latency", batch } = options;
+  if (mode !== "latency" && mode !== "throughput") {
+    throw new P2pError("usage", `there is no mode "${mode}"`, 'Use "latency" or "throughput".');
+  }
+  if (batch !== undefined && (mode !== "throughput" || !Number.isSafeInteger(batch) || batch < 1)) {
+    throw new P2pError(
+      "usage",
+      mode === "throughput" ? `batch is ${batch}` : "batch is of throughput mode only",
+      'Give a whole number of iterations from 1, with { mode: "throughput" }.',
+    );
+  }
+  traceIterationsOf(options);
+  return samplingOf(
+    mode === "throughput" ? { ...THROUGHPUT_SAMPLING, ...options.sampling } : options.sampling,
+  );
 }

@@ -22,7 +22,7 @@ interface Pending {
   readonly id: number;
   readonly resolve: (result: unknown) => void;
   readonly reject: (error: unknown) => void;
-  readonly onNote: ((note: unknown) => void) | undefined;
+  readonly onNote: (note: unknown) => void;
 }
 
 /** How much of what a child writes to stderr is kept, to say why it ended. */
@@ -42,10 +42,11 @@ export class KillableChild {
   #gone: string | null = null;
   #ids = 0;
 
-  /** @param script module beside this one, such as `./ipc-child.js`. */
+  /** @param script the module that it runs, which calls `serve` of ./serve.ts. */
   constructor(script: URL) {
     this.#process = fork(fileURLToPath(script), [], {
       execArgv: [],
+      env: quietEnvironment(),
       serialization: "advanced",
       stdio: ["ignore", "ignore", "pipe", "ipc"],
     });
@@ -74,11 +75,12 @@ export class KillableChild {
   }
 
   /**
-   * Asks for something and waits for the answer. `onNote` hears what the child says on the way.
+   * Asks for something and waits for the answer. `onNote` hears what the child says on the way, and answers how long the
+   * child may take from then on.
    * @param deadlineMs the child is killed when neither an answer nor a note has come for so long.
    * @throws ChildGone when it ended or was killed; the error of the child otherwise.
    */
-  request(message: object, deadlineMs: number, onNote?: (note: unknown) => void): Promise<unknown> {
+  request(message: object, deadlineMs: number, onNote?: (note: unknown) => number): Promise<unknown> {
     if (this.#gone !== null) return Promise.reject(new ChildGone("ended", this.#gone));
     const id = ++this.#ids;
     return new Promise((resolve, reject) => {
@@ -89,19 +91,19 @@ export class KillableChild {
           this.#pending = null;
           how(value);
         };
-      const expire = () => {
-        settle(reject)(new ChildGone("deadline", `no answer within ${deadlineMs} ms`));
-        void this.kill();
-      };
-      let timer = setTimeout(expire, deadlineMs);
+      const arm = (withinMs: number) =>
+        setTimeout(() => {
+          settle(reject)(new ChildGone("deadline", `no answer within ${withinMs} ms`));
+          void this.kill();
+        }, withinMs);
+      let timer = arm(deadlineMs);
       this.#pending = {
         id,
         resolve: settle(resolve),
         reject: settle(reject),
         onNote: (note) => {
           clearTimeout(timer);
-          timer = setTimeout(expire, deadlineMs);
-          onNote?.(note);
+          timer = arm(onNote?.(note) ?? deadlineMs);
         },
       };
       this.#process.send({ ...message, id }, (error) => {
@@ -134,7 +136,7 @@ export class KillableChild {
   #take(answer: Answer): void {
     const pending = this.#pending;
     if (!pending || answer.id !== pending.id) return;
-    if ("note" in answer) pending.onNote?.(answer.note);
+    if ("note" in answer) pending.onNote(answer.note);
     else if ("error" in answer) pending.reject(errorOf(answer.error));
     else pending.resolve(answer.result);
   }
@@ -143,6 +145,12 @@ export class KillableChild {
     this.#gone ??= why;
     this.#pending?.reject(new ChildGone("ended", why));
   }
+}
+
+/** What would attach a profiler to the child or make its launches wait for each other stays out of it. */
+function quietEnvironment(): NodeJS.ProcessEnv {
+  const loud = /^(CUDA_LAUNCH_BLOCKING$|(CUDA|NVTX)_INJECTION(32|64)_PATH$|NODE_OPTIONS$)/;
+  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !loud.test(name)));
 }
 
 /** An error of a child, with the fields that the addon gives its errors, for `translate` of native.ts. */

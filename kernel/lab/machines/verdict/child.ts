@@ -1,0 +1,15 @@
+/** The process that climbs the ladder for prober.ts. */
+import { serve } from "../children/serve.js";
+import { type Climb, climb, control } from "./ladder.js";
+
+/** What the parent asks. */
+export type ClimbRequest = Climb & { readonly do: "climb" | "control" };
+
+serve(
+  (request, note) => {
+    const { do: what, ...wanted } = request as unknown as ClimbRequest;
+    return what === "control" ? control(wanted, note) : climb(wanted, note);
+  },
+  // What the addon holds is released when the process exits.
+  async () => undefined,
+);

@@ -1,0 +1,152 @@
+import type { Allocator } from "../../operations.js";
+import type { Verdict } from "../../verdict.js";
+import { ChildGone, KillableChild } from "../children/killable-child.js";
+import { throwIfCancelled } from "../cuda-calls.js";
+import { adviceFor, surroundings } from "./advice.js";
+import type { ClimbRequest } from "./child.js";
+import type { Finding } from "./findings.js";
+import type { Climb, Rung } from "./ladder.js";
+
+/** What starting a process may take before it says its first word. */
+const START_MS = 30_000;
+const END_MS = 5000;
+
+/** An ordered pair and where its memory comes from. */
+export interface Cell {
+  readonly from: number;
+  readonly to: number;
+  readonly allocator: Allocator;
+}
+
+/** What the prober needs to know of the machine. */
+export interface Ground {
+  /** UUID of a GPU. */
+  uuid(gpu: number): string;
+  /** Why the driver grants no access to one of the two, in words; null when it grants it both ways. */
+  denied(from: number, to: number): string | null;
+}
+
+/**
+ * Climbs the ladder for pairs of GPUs, each verdict once: in a process of its own, which is ended and replaced when a rung
+ * does not hold, so that one bad pair changes nothing for the others and nothing for this process.
+ */
+export class Prober {
+  readonly #ground: Ground;
+  readonly #verdicts = new Map<string, Verdict>();
+  #child: KillableChild | null = null;
+
+  constructor(ground: Ground) {
+    this.#ground = ground;
+  }
+
+  /** What is known of a cell; null before it was asked for. */
+  known(cell: Cell): Verdict | null {
+    return this.#verdicts.get(this.#key(cell)) ?? null;
+  }
+
+  /**
+   * Verdicts of cells, from the first to the last; those that are known are not asked for again.
+   * @param goOn asked after each verdict; false ends the list there.
+   * @throws P2pError `cancelled`.
+   */
+  async verdicts(
+    cells: readonly Cell[],
+    signal?: AbortSignal,
+    goOn: (verdict: Verdict) => boolean = () => true,
+  ): Promise<Verdict[]> {
+    const all: Verdict[] = [];
+    const cancel = () => void this.#child?.kill();
+    signal?.addEventListener("abort", cancel);
+    try {
+      for (const cell of cells) {
+        throwIfCancelled(signal);
+        const verdict = this.known(cell) ?? (await this.#climb(cell, signal));
+        this.#verdicts.set(this.#key(cell), verdict);
+        all.push(verdict);
+        if (!goOn(verdict)) break;
+      }
+      return all;
+    } finally {
+      signal?.removeEventListener("abort", cancel);
+      // Its contexts would lie in the way of what is measured next.
+      await this.#child?.finish(END_MS);
+      this.#child = null;
+    }
+  }
+
+  async #climb(cell: Cell, signal: AbortSignal | undefined): Promise<Verdict> {
+    const denied = this.#ground.denied(cell.from, cell.to);
+    if (denied !== null) {
+      return verdictOf(cell, { outcome: "no-p2p", stage: "capability", reason: denied, poisoned: false });
+    }
+    const finding = await this.#ask("climb", cell);
+    throwIfCancelled(signal);
+    if (!finding) return verdictOf(cell, null);
+    const lost = finding.outcome === "broken" || finding.outcome === "mirror" || finding.outcome === "hang";
+    if (!lost) return verdictOf(cell, finding);
+    const staged = await this.#ask("control", { ...cell, allocator: "malloc" });
+    throwIfCancelled(signal);
+    const said = staged
+      ? `; the same bytes do not arrive when the driver stages them through the host either (${staged.reason})`
+      : "; the same bytes arrive when the driver stages them through the host: the direct path alone is at fault";
+    return verdictOf(cell, { ...finding, reason: finding.reason + said });
+  }
+
+  /** Asks the child, and replaces it when it may not go on. */
+  async #ask(what: ClimbRequest["do"], cell: Cell): Promise<Finding | null> {
+    this.#child ??= new KillableChild(new URL("./child.js", import.meta.url));
+    const climb: Climb = {
+      from: this.#ground.uuid(cell.from),
+      to: this.#ground.uuid(cell.to),
+      allocator: cell.allocator,
+    };
+    let rung: Rung = { stage: "start", withinMs: START_MS };
+    let finding: Finding | null;
+    try {
+      finding = (await this.#child.request({ do: what, ...climb }, START_MS, (note) => {
+        rung = note as Rung;
+        return rung.withinMs;
+      })) as Finding | null;
+    } catch (error) {
+      finding = findingOfDeath(rung, error);
+    }
+    if (finding?.poisoned) {
+      await this.#child.kill();
+      this.#child = null;
+    }
+    return finding;
+  }
+
+  #key({ from, to, allocator }: Cell): string {
+    return `${this.#ground.uuid(from)}>${this.#ground.uuid(to)} ${allocator}`;
+  }
+}
+
+/** What it means that the child did not answer. */
+function findingOfDeath({ stage, withinMs }: Rung, error: unknown): Finding {
+  if (error instanceof ChildGone && error.why === "deadline") {
+    // A process that does not even start says nothing of the link.
+    const outcome = stage === "start" ? "inconclusive" : "hang";
+    const reason = `the probe's process did not answer within ${withinMs} ms and was ended`;
+    return { outcome, stage, reason, poisoned: true };
+  }
+  const why = error instanceof Error ? error.message : String(error);
+  return { outcome: "inconclusive", stage, reason: `the probe's process ended: ${why}`, poisoned: true };
+}
+
+function verdictOf({ from, to, allocator }: Cell, finding: Finding | null): Verdict {
+  if (!finding) {
+    return {
+      from,
+      to,
+      allocator,
+      outcome: "ok",
+      stage: "put",
+      reason:
+        "every byte and every flag arrived, seen by the GPU that owns the memory and by the host through it",
+      next: "",
+    };
+  }
+  const { outcome, stage, reason } = finding;
+  return { from, to, allocator, outcome, stage, reason, next: adviceFor(outcome, stage, surroundings()) };
+}
