@@ -214,16 +214,3 @@ function pairCells(): BandwidthCell[] {
 export function bandwidthCells(): readonly BandwidthCell[] {
   return [...hostCells(), ...pairCells()];
 }
-
-type Run = Awaited<ReturnType<Awaited<ReturnType<typeof lab.open>>["run"]>>;
-
-/** Rate of a cell in GB/s: for each stream the bytes of one iteration over the median of its own time. */
-export function gbpsOf(cell: BandwidthCell, run: Run): number {
-  const { throughput } = run;
-  if (!throughput) throw new Error(`${cell.name}: the run has no throughput figures`);
-  return cell.streams.reduce((sum, { name, bytes }) => {
-    const stream = throughput.streams.find((item) => item.name === name);
-    if (!stream) throw new Error(`${cell.name}: the run has no stream ${name}`);
-    return sum + bytes / lab.median(stream.totalNs);
-  }, 0);
-}

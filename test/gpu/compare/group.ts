@@ -1,5 +1,5 @@
 /** Rows that are measured together, and what they need. */
-import type { lab } from "../../../kernel/lab/index.js";
+import { lab } from "../../../kernel/lab/index.js";
 import { type Bar, type BenchRow, notRun } from "../../bench/row.js";
 import type { Found } from "../peers.js";
 
@@ -41,6 +41,13 @@ export async function measure(bench: Bench, program: Program, options: lab.RunOp
   const { gateTimeouts = 0 } = run.throughput ?? {};
   if (gateTimeouts > 0) bench.warnings.add(`a gate gave up ${gateTimeouts} times; its batch was halved`);
   return run;
+}
+
+/** Median time of an iteration on one stream, by its own events; nanoseconds. */
+export function streamNs(run: Run, name: string): number {
+  const stream = run.throughput?.streams.find((item) => item.name === name);
+  if (!stream) throw new Error(`the run has no throughput figures of stream ${name}`);
+  return lab.median(stream.totalNs);
 }
 
 /** Measured, and failed: what it is held to is missed. */

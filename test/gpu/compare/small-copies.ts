@@ -4,7 +4,7 @@ import { type BenchRow, type Round, ratio } from "../../bench/row.js";
 import { oneShot, pipelined } from "../loops.js";
 import { latencyUs } from "../p2p-test.js";
 import { runP2pTest } from "../peers.js";
-import { type Bench, failed, type Group, measure, pathOf, type RowSpec } from "./group.js";
+import { type Bench, failed, type Group, measure, pathOf, type RowSpec, streamNs } from "./group.js";
 
 const PIPELINED_ROUNDS = 7;
 const ONE_SHOT_ROUNDS = 9;
@@ -40,7 +40,7 @@ async function oursPipelinedUs(bench: Bench, to: 0 | 1): Promise<number> {
     batch: PIPELINED.copies,
     sampling: { target: 0.005, minSamples: 100, maxSamples: 1000, budgetMs: 1000 },
   });
-  return run.samples.convergence.medianNs / 1e3;
+  return streamNs(run, "s") / 1e3;
 }
 
 async function oursOneShotUs(bench: Bench, to: 0 | 1): Promise<number> {
