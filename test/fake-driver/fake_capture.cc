@@ -38,6 +38,11 @@ void Capture::invalidate() {
   invalid_ = true;
 }
 
+bool Capture::ended() const {
+  const std::lock_guard lock(mutex_);
+  return ended_;
+}
+
 CaptureStatus Capture::status() const {
   const std::lock_guard lock(mutex_);
   return invalid_ ? kCaptureInvalidated : kCaptureActive;
@@ -45,6 +50,7 @@ CaptureStatus Capture::status() const {
 
 Result Capture::finish(std::shared_ptr<CUgraph_st>& graph) {
   const std::lock_guard lock(mutex_);
+  ended_ = true;
   if (invalid_) return kStreamCaptureInvalidated;
   // Every node of every stream has to lie before the end of the origin.
   std::set<std::size_t> before;

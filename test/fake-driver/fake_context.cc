@@ -74,10 +74,8 @@ Result cuDevicePrimaryCtxRelease_v2(Device device) {
   const std::lock_guard lock(contexts().mutex);
   CUctx_st& own = contexts().byGpu[device];
   if (own.references <= 0) return kInvalidContext;
-  if (--own.references == 0) {
-    own.peers.clear();
-    own.broken = kSuccess;
-  }
+  // A context that broke stays so for the life of the process.
+  if (--own.references == 0) own.peers.clear();
   return kSuccess;
 }
 

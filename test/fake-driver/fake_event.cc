@@ -67,6 +67,7 @@ Result cuStreamWaitEvent(Stream stream, Event event, unsigned) {
   if (const Result state = on->context->broken) return state;
   const auto capture = captureOf(*on);
   if (const CapturedPoint captured = own->capturedPoint(); captured.capture) {
+    if (captured.capture->ended()) return kCapturedEvent;
     if (capture && capture != captured.capture) return kStreamCaptureMerge;
     setCapture(*on, captured.capture);
     captured.capture->join(stream, captured.nodes);

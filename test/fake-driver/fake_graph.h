@@ -39,6 +39,7 @@ class Capture {
   // Makes a stream wait for nodes, and takes it into the capture where it was not in it.
   void join(const CUstream_st* stream, const std::vector<std::size_t>& nodes);
   void invalidate();
+  bool ended() const;
 
   p2p::cu::CaptureStatus status() const;
   bool isOrigin(const CUstream_st* stream) const { return stream == origin_; }
@@ -54,6 +55,7 @@ class Capture {
   mutable std::mutex mutex_;
   const CUstream_st* const origin_;
   bool invalid_ = false;
+  bool ended_ = false;
   std::map<const CUstream_st*, Lane> lanes_;
   std::shared_ptr<CUgraph_st> graph_ = std::make_shared<CUgraph_st>();
 };

@@ -1,10 +1,12 @@
 // Page-locked host memory: of the driver's own, and of the program's by registration.
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 
 #include "fake_calls.h"
 #include "fake_context.h"
 #include "fake_memory.h"
+#include "fake_space.h"
 
 using namespace p2p::cu;
 using namespace fake;
@@ -19,6 +21,7 @@ Result cuMemHostAlloc(void** data, std::size_t bytes, unsigned) {
   if (bytes == 0) return kInvalidValue;
   void* memory = nullptr;
   if (posix_memalign(&memory, 4096, bytes) != 0) return kOutOfMemory;
+  std::memset(memory, kGarbage, std::min(bytes, kGarbageBytes));
   auto allocation = std::make_shared<Allocation>(Kind::kPinned, reinterpret_cast<DevicePtr>(memory), bytes,
                                                  -1, static_cast<std::byte*>(memory));
   allocation->release = [memory] { std::free(memory); };

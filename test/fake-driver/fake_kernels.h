@@ -6,8 +6,9 @@
 //       ...
 //     });
 //
-// One call does the work of the whole grid, on the thread of the stream; kernels of other streams run beside
-// it.
+// A loop that waits pauses by a Spin, so that it gives way when the process ends; %globaltimer is nowNs() of
+// fake_settings.h. One call does the work of the whole grid, on the thread of the stream; kernels of other
+// streams run beside it.
 #pragma once
 
 #include <cstddef>

@@ -234,6 +234,15 @@ bool isOfLink(unsigned field) {
          field != kFieldPcieRxBytes;
 }
 
+// Why CUDA says that there is no peer access, in the words of nvidia-smi topo -p2p.
+int noPeerStatus() {
+  static const std::map<std::string, int> words = {
+      {"CNS", kP2pChipsetNotSupported}, {"GNS", kP2pGpuNotSupported}, {"TNS", kP2pTopologyNotSupported},
+      {"DR", kP2pDisabledByRegkey},     {"NS", kP2pNotSupported},     {"U", kP2pUnknown}};
+  const auto it = words.find(fake::noPeerReason());
+  return it == words.end() ? kP2pNotSupported : it->second;
+}
+
 }  // namespace
 
 extern "C" {
@@ -452,10 +461,14 @@ Result nvmlDeviceGetVirtualizationMode(Device device, int* mode) {
   return give(mode, device, "virtualization");
 }
 
-Result nvmlDeviceGetP2PStatus(Device from, Device, P2pCapability capability, int* status) {
+Result nvmlDeviceGetP2PStatus(Device from, Device to, P2pCapability capability, int* status) {
   ENTER("nvmlDeviceGetP2PStatus");
   const char* keys[] = {"read", "write", "nvlink", "atomics", "pci"};
-  return give(status, from, keys[capability]);
+  give(status, from, keys[capability]);
+  const bool access = capability == kP2pRead || capability == kP2pWrite;
+  if (*status == 0 && access && fake::faultyInMachine(fake::Fault::kNoPeer, from->gpu, to->gpu))
+    *status = noPeerStatus();
+  return kSuccess;
 }
 
 Result nvmlDeviceGetTopologyCommonAncestor(Device from, Device, int* level) {

@@ -37,6 +37,16 @@ const char* nameOf(Fault fault) {
   return "?";
 }
 
+// The ordered faults; one with a reason (no-peer:topology) stands there without it as well.
+const std::set<std::string>& modes() {
+  static const std::set<std::string>& once = *[] {
+    auto* const all = new auto(words(setting("P2PLAB_FAKE_MODE")));
+    for (const std::string& mode : std::set<std::string>(*all)) all->insert(mode.substr(0, mode.find(':')));
+    return all;
+  }();
+  return once;
+}
+
 }  // namespace
 
 std::string setting(const char* name) {
@@ -56,10 +66,21 @@ std::uint64_t nowNs() {
 }
 
 bool faulty(Fault fault, int from, int to) {
-  static const std::set<std::string>& modes = *new auto(words(setting("P2PLAB_FAKE_MODE")));
+  return faultyInMachine(fault, placeOf(from), placeOf(to));
+}
+
+bool faultyInMachine(Fault fault, int from, int to) {
   static const std::set<std::string>& pairs = *new auto(words(setting("P2PLAB_FAKE_PAIRS")));
-  if (!modes.contains(nameOf(fault))) return false;
-  return pairs.empty() || pairs.contains(std::to_string(placeOf(from)) + ">" + std::to_string(placeOf(to)));
+  if (!modes().contains(nameOf(fault))) return false;
+  return pairs.empty() || pairs.contains(std::to_string(from) + ">" + std::to_string(to));
+}
+
+std::string noPeerReason() {
+  const std::string head = std::string(nameOf(Fault::kNoPeer)) + ":";
+  for (const std::string& mode : modes()) {
+    if (mode.rfind(head, 0) == 0) return mode.substr(head.size());
+  }
+  return "";
 }
 
 std::size_t corruptOffset() {

@@ -19,6 +19,11 @@ enum class Fault { kNoPeer, kMirror, kZeroWrite, kHang, kLostFlag, kCorrupt };
 // Whether the fault is ordered for what moves from one device to another. P2PLAB_FAKE_PAIRS names them by
 // their place in the machine.
 bool faulty(Fault fault, int from, int to);
+// The same for GPUs by their place in the machine.
+bool faultyInMachine(Fault fault, int from, int to);
+
+// Why there is no peer access: what stands behind the colon in `no-peer:REASON`; empty when nothing does.
+std::string noPeerReason();
 
 // The byte of an allocation that writes through a corrupting window damage (P2PLAB_FAKE_CORRUPT_AT).
 std::size_t corruptOffset();

@@ -18,10 +18,6 @@ namespace {
 
 constexpr std::size_t kSpaceBytes = std::size_t{1} << 38;
 constexpr std::size_t kPage = 4096;
-// New device memory holds no zeros: whoever relies on them is found out. Only so much of it, because touching
-// a page makes it real.
-constexpr std::size_t kGarbageBytes = 64 << 10;
-constexpr int kGarbage = 0xcd;
 
 struct Space {
   std::mutex mutex;

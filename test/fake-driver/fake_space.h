@@ -11,6 +11,11 @@
 
 namespace fake {
 
+// New memory holds no zeros: whoever relies on them is found out. Only so much of it, because touching a page
+// makes it real.
+inline constexpr std::size_t kGarbageBytes = 64 << 10;
+inline constexpr int kGarbage = 0xcd;
+
 // A range of addresses that no one else has; 0 when there is none. Ranges are used again as late as possible,
 // so that a stale address hits nothing.
 p2p::cu::DevicePtr takeRange(std::size_t bytes);

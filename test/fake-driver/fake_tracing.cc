@@ -34,12 +34,12 @@ void traceWork(FakeActivity work) {
   sink(work);
 }
 
-InLaunch::InLaunch(std::uint32_t correlation) {
+InLaunch::InLaunch(std::uint32_t correlation) : outer_(launch) {
   launch = correlation;
 }
 
 InLaunch::~InLaunch() {
-  launch = 0;
+  launch = outer_;
 }
 
 }  // namespace fake

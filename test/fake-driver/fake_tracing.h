@@ -29,6 +29,9 @@ class InLaunch {
   InLaunch(const InLaunch&) = delete;
   InLaunch& operator=(const InLaunch&) = delete;
   ~InLaunch();
+
+ private:
+  std::uint32_t outer_;
 };
 
 }  // namespace fake

@@ -75,6 +75,15 @@ function register(): void {
   test("memory ends at the allocation that was ordered, and a context breaks at the call that was ordered", () =>
     leavesNothing("ordered", { P2PLAB_FAKE_OOM: "2", P2PLAB_FAKE_STICKY: "cuMemcpyAsync@3" }));
 
+  test("without peer access CUDA says no and NVML says why, for the pairs that were ordered", () => {
+    for (const reason of ["CNS", "GNS", "TNS", "DR", "NS", "U"]) {
+      const { printed } = run("access", { P2PLAB_FAKE_MODE: `no-peer:${reason}` });
+      assert.is(printed, `0 0 ${reason} ${reason}; 0 0 ${reason} ${reason};`);
+    }
+    const oneWay = { P2PLAB_FAKE_MODE: "no-peer", P2PLAB_FAKE_PAIRS: "1>0" };
+    assert.is(run("access", oneWay).printed, "1 1 OK OK; 0 0 NS NS;");
+  });
+
   test("a driver of the CUDA 11.0 age lacks what came later and nothing else", () => {
     const library = fakeCudaOf("11.0");
     leavesNothing("elapsed", { P2PLAB_LIBCUDA: library, P2PLAB_FAKE_DELAY_NS: "2000000" });

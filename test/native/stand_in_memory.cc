@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "nvml_pair.h"
 #include "stand_in.h"
 
 extern char** environ;
@@ -220,6 +221,19 @@ void devices() {
   }
 }
 
+// What CUDA and NVML say of peer access both ways.
+void access() {
+  for (const int from : {0, 1}) {
+    const int to = 1 - from;
+    int can = -1;
+    int supported = -1;
+    OK(driver().cuDeviceCanAccessPeer(&can, from, to));
+    OK(driver().cuDeviceGetP2PAttribute(&supported, cu::kPeerAccessSupported, from, to));
+    const GpuPair pair = gpuPair(from, to);
+    std::printf("%d %d %s %s; ", can, supported, pair.read.value->c_str(), pair.write.value->c_str());
+  }
+}
+
 // The optional functions that the library lacks.
 void optional() {
 #define P2P_TELL(since, name, ...) \
@@ -231,9 +245,9 @@ void optional() {
 }  // namespace
 
 Tests memoryTests() {
-  return {{"illegal", illegal},       {"window", window},   {"grants", grants},
-          {"registered", registered}, {"ipc", ipc},         {"ipc-child", ipcChild},
-          {"ordered", ordered},       {"devices", devices}, {"optional", optional}};
+  return {{"illegal", illegal},   {"window", window},      {"grants", grants},   {"registered", registered},
+          {"ipc", ipc},           {"ipc-child", ipcChild}, {"ordered", ordered}, {"devices", devices},
+          {"optional", optional}, {"access", access}};
 }
 
 }  // namespace p2p

@@ -158,6 +158,10 @@ void capture() {
   OK(settle(two.streams[0].handle()));
   EXPECT(wrong(bytesOf(two.contexts[1], two.memory[1].address()), 2) == 0);
 
+  // What was recorded in a capture is no point to wait for outside of it.
+  EXPECT_RESULT(driver().cuStreamWaitEvent(two.streams[0].handle(), fork.handle(), 0), cu::kCapturedEvent);
+  EXPECT_RESULT(driver().cuEventQuery(fork.handle()), cu::kCapturedEvent);
+
   // Another shape is no update, and a captured stream cannot be asked whether it is done.
   OK(driver().cuStreamBeginCapture_v2(two.streams[0].handle(), cu::kCaptureRelaxed));
   OK(fill(two.contexts[0], two.streams[0].handle(), two.memory[0].address(), 3));
