@@ -6,6 +6,7 @@
 
 #include "../../native/cupti_api.h"
 #include "fake_registry.h"
+#include "fake_settings.h"
 #include "fake_tracing.h"
 
 using namespace p2p::cu;

@@ -375,8 +375,8 @@ void fuzz() {
     if (random() % 20 == 0) streams[0] = static_cast<int>(random());
     if (random() % 20 == 0) peers[random() % 3] = static_cast<int>(random());
     try {
-      const ProgramRows rows =
-          readProgram({buffers, streams, pick({0, 1, 2}), operations, peers, sources, checks, random() % 20 == 0});
+      const ProgramRows rows = readProgram(
+          {buffers, streams, pick({0, 1, 2}), operations, peers, sources, checks, random() % 20 == 0});
       std::uint64_t bytes = 0;
       for (const BufferRow& buffer : rows.buffers) bytes = std::max(bytes, buffer.bytes);
       if (bytes > 4096 || rows.streams.empty()) continue;
