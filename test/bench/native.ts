@@ -8,7 +8,7 @@ import { smallCopies } from "../gpu/compare/small-copies.js";
 import { wallTime } from "../gpu/compare/wall-time.js";
 import { buildLoops } from "../gpu/loops.js";
 import { type Found, findPeer } from "../gpu/peers.js";
-import { type BenchRow, notRun } from "./row.js";
+import { type BenchRow, notRun, tableOf } from "./row.js";
 import type { BenchOptions, BenchResult } from "./run.js";
 
 // Each group has specs of its own kind; runGroup hands it none but its own.
@@ -43,7 +43,12 @@ export async function nativeBench({ rounds, wants, say }: BenchOptions): Promise
     const warnings = new Set<string>();
     const bench: Bench = { machine, nvbandwidth, p2pTest, loops: loops(), rounds, warnings, say };
     const rows: BenchRow[] = [];
-    for (const group of GROUPS) rows.push(...(await runGroup(group, bench, wants)));
+    for (const group of GROUPS) {
+      const done = await runGroup(group, bench, wants);
+      rows.push(...done);
+      // What is known is said at once: a run that is ended from outside leaves this much.
+      if (done.length > 0) say(tableOf(done));
+    }
     return {
       machine: machine.info.name,
       rows,

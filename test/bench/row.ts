@@ -1,4 +1,5 @@
 /** Rows of a benchmark: what was measured, the bar it is held to, and whether it meets it. */
+import { messageOf } from "../../kernel/lab/index.js";
 import { median } from "../../kernel/lab/sampling.js";
 
 /** Both ends belong to it; one left out is open. */
@@ -14,7 +15,7 @@ export interface BenchRow {
   readonly unit: string;
   /** Null for a figure that is given for orientation and held to nothing. */
   readonly bar: Bar | null;
-  /** Whether the bar is met; null without a bar or without a value. */
+  /** Whether the bar is met; false too when its measurement failed; null without a bar or when it was not run. */
   readonly ok: boolean | null;
   readonly reason: string | null;
   /** How both sides were measured, and what they gave. */
@@ -33,6 +34,12 @@ export function measured(
   if (!Number.isFinite(value)) return notRun(name, unit, bar, `the value is ${value}`);
   const ok = bar === null ? null : value >= (bar.min ?? -Infinity) && value <= (bar.max ?? Infinity);
   return { name, value, unit, bar, ok, reason: null, detail };
+}
+
+/** A row whose measurement ended in an error: whatever it is held to is missed. */
+export function failed(name: string, unit: string, bar: Bar | null, error: unknown): BenchRow {
+  const reason = `failed: ${messageOf(error).replace(/\s*\n\s*/g, "; ")}`;
+  return { name, value: null, unit, bar, ok: false, reason, detail: {} };
 }
 
 /** A row that could not be measured. It never counts as met. */
@@ -76,7 +83,7 @@ export function tally(rows: readonly BenchRow[]): { met: number; missed: number;
   return {
     met: rows.filter((row) => row.ok === true).length,
     missed: rows.filter((row) => row.ok === false).length,
-    notRun: rows.filter((row) => row.value === null).length,
+    notRun: rows.filter((row) => row.value === null && row.ok === null).length,
   };
 }
 
@@ -90,7 +97,7 @@ export function tableOf(rows: readonly BenchRow[]): string {
   const cells = rows.map((row) => [
     row.ok === true ? "✓" : row.ok === false ? "✘" : row.value === null ? "–" : " ",
     row.name,
-    row.value === null ? "not run" : `${digits(row.value)} ${row.unit}`,
+    row.value === null ? (row.ok === null ? "not run" : "failed") : `${digits(row.value)} ${row.unit}`,
     row.bar === null ? "" : barText(row.bar),
     row.reason ?? sides(row.detail),
   ]);

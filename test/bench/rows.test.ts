@@ -3,7 +3,7 @@ import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { packagePath } from "../../kernel/lab/index.js";
 import { nativeSpecs } from "./native.js";
-import { exitCode, measured, notRun, ratio, tableOf, tally } from "./row.js";
+import { exitCode, failed, measured, notRun, ratio, tableOf, tally } from "./row.js";
 
 const rows = suite("rows of a benchmark");
 
@@ -47,6 +47,14 @@ rows("a row that was not run is neither met nor missed, and nothing run is a fai
   assert.is(exitCode([skipped]), 1);
   assert.is(exitCode([skipped, measured("row", 1, "ratio", { max: 1.02 })]), 0);
   assert.is(exitCode([measured("a", 1, "ratio", { max: 2 }), measured("b", 3, "ratio", { max: 2 })]), 1);
+});
+
+rows("a row that failed counts as missed, with what happened on one line", () => {
+  const row = failed("row", "ns", { max: 50 }, new Error("it died\n  of this"));
+  assert.is(row.ok, false);
+  assert.is(row.reason, "failed: it died; of this");
+  assert.equal(tally([row]), { met: 0, missed: 1, notRun: 0 });
+  assert.is(tableOf([row]), "✘  row  failed  ≤ 50  failed: it died; of this");
 });
 
 rows("the table gives a line a row, with the bar and the reason", () => {

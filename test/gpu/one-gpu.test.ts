@@ -163,7 +163,7 @@ if (noGpu && GPU_REQUIRED) {
     const abort = new AbortController();
     setTimeout(() => abort.abort(), 100);
     const began = performance.now();
-    const endless = { budgetMs: 60_000, target: 1e-12, maxSamples: 1e7, minSamples: 1e7 };
+    const endless = { budgetMs: 60_000, target: 1e-12, maxSamples: 5e6, minSamples: 5e6 };
     try {
       await machine.run(copy("gpu", "pinned", 2 ** 22), { signal: abort.signal, sampling: endless });
       assert.unreachable("an aborted run rejects");

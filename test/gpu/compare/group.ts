@@ -1,6 +1,6 @@
 /** Rows that are measured together, and what they need. */
 import { lab } from "../../../kernel/lab/index.js";
-import { type Bar, type BenchRow, notRun } from "../../bench/row.js";
+import { type Bar, type BenchRow, failed as failedRow, notRun } from "../../bench/row.js";
 import type { Found } from "../peers.js";
 
 export type Machine = Awaited<ReturnType<typeof lab.open>>;
@@ -50,10 +50,8 @@ export function streamNs(run: Run, name: string): number {
   return lab.median(stream.totalNs);
 }
 
-/** Measured, and failed: what it is held to is missed. */
 export function failed(spec: RowSpec, error: unknown): BenchRow {
-  const reason = `failed: ${error instanceof Error ? error.message : String(error)}`;
-  return { ...notRun(spec.name, spec.unit, spec.bar, reason), ok: false };
+  return failedRow(spec.name, spec.unit, spec.bar, error);
 }
 
 /** Why a row cannot be measured here; null when it can. */
