@@ -21,6 +21,7 @@
         "native/executor_object.cc",
         "native/graph_submission.cc",
         "native/handshakes.cc",
+        "native/host_pattern.cc",
         "native/host_thread.cc",
         "native/ipc_memory.cc",
         "native/js_errors.cc",

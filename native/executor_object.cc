@@ -73,6 +73,9 @@ Napi::Value ExecutorObject::prepare(const Napi::CallbackInfo& info) {
         [program](Napi::Env finishEnv, std::shared_ptr<Executor>& executor) -> Napi::Value {
           AddonData& data = addonData(finishEnv);
           for (const int gpu : program->streams) data.retain(gpu);
+          for (const BufferRow& buffer : program->buffers) {
+            if (buffer.gpu >= 0) data.retain(buffer.gpu);
+          }
           return data.executorClass.New(
               {Napi::External<std::shared_ptr<Executor>>::New(finishEnv, &executor)});
         });

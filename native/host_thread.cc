@@ -6,6 +6,7 @@
 
 #ifdef __linux__
 #include <sched.h>
+#include <unistd.h>
 #endif
 
 namespace p2p {
@@ -79,7 +80,16 @@ PinnedThread::~PinnedThread() {
   if (cpu_ >= 0) (void)sched_setaffinity(0, before_.size(), reinterpret_cast<cpu_set_t*>(before_.data()));
 }
 
+void runAnywhere() noexcept {
+  cpu_set_t all;
+  if (sched_getaffinity(getpid(), sizeof all, &all) != 0) return;
+  // Refused, the thread works on, only on the CPU of its maker.
+  (void)sched_setaffinity(0, sizeof all, &all);
+}
+
 #else
+
+void runAnywhere() noexcept {}
 
 PinnedThread::PinnedThread(int) {}
 PinnedThread::~PinnedThread() = default;

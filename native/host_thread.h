@@ -30,4 +30,8 @@ class PinnedThread {
   std::vector<unsigned char> before_;
 };
 
+// A thread inherits the one CPU that its maker is bound to: lets the calling thread run where the process
+// may.
+void runAnywhere() noexcept;
+
 }  // namespace p2p

@@ -1,15 +1,12 @@
 #include "verify.h"
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 
 #include "driver_library.h"
-#include "pattern.h"
+#include "host_pattern.h"
 
 namespace p2p {
-
-static_assert(std::endian::native == std::endian::little, "whole words of the pattern are stored at once");
 
 namespace {
 
@@ -17,47 +14,6 @@ namespace {
 constexpr std::uint64_t kNoSeed = UINT64_MAX;
 
 }  // namespace
-
-void fillPattern(std::byte* data, std::size_t bytes, std::uint64_t seed, std::uint64_t offset,
-                 bool complement) {
-  std::size_t i = 0;
-  while (i < bytes) {
-    if (((offset + i) & 7) == 0 && bytes - i >= 8) {
-      std::uint64_t word = patternWord(seed, (offset + i) >> 3);
-      if (complement) word = ~word;
-      std::memcpy(data + i, &word, 8);
-      i += 8;
-    } else {
-      const std::uint8_t byte = complement ? sentinelByte(seed, offset + i) : patternByte(seed, offset + i);
-      data[i++] = std::byte{byte};
-    }
-  }
-}
-
-Difference comparePattern(const std::byte* data, std::size_t bytes, std::uint64_t seed,
-                          std::uint64_t offset) {
-  Difference difference;
-  std::size_t i = 0;
-  while (i < bytes) {
-    std::size_t length = 1;
-    if (((offset + i) & 7) == 0 && bytes - i >= 8) {
-      std::uint64_t word;
-      std::memcpy(&word, data + i, 8);
-      length = 8;
-      if (word == patternWord(seed, (offset + i) >> 3)) {
-        i += length;
-        continue;
-      }
-    }
-    for (const std::size_t end = i + length; i < end; ++i) {
-      const auto byte = std::to_integer<std::uint8_t>(data[i]);
-      if (byte == patternByte(seed, offset + i)) continue;
-      if (difference.wrong++ == 0) difference.firstWrong = static_cast<std::int64_t>(i);
-      if (byte == sentinelByte(seed, offset + i)) ++difference.sentinel;
-    }
-  }
-  return difference;
-}
 
 void Verifier::launch(int gpu, bool fillKernel, std::uint64_t bytes, void** arguments) const {
   constexpr unsigned kThreads = 256;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "host_pattern.h"
 #include "program.h"
 #include "resources.h"
 
@@ -19,17 +20,6 @@ struct CheckResult {
   std::uint64_t sentinelBytes = 0;
   std::int64_t firstWrong = -1;
 };
-
-// Host versions of the kernels.
-void fillPattern(std::byte* data, std::size_t bytes, std::uint64_t seed, std::uint64_t offset,
-                 bool complement);
-
-struct Difference {
-  std::uint64_t wrong = 0;
-  std::uint64_t sentinel = 0;
-  std::int64_t firstWrong = -1;
-};
-Difference comparePattern(const std::byte* data, std::size_t bytes, std::uint64_t seed, std::uint64_t offset);
 
 class Verifier {
  public:

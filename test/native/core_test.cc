@@ -122,6 +122,17 @@ void pattern() {
   EXPECT_EQ(one.firstWrong, 1234);
   // A piece that is shifted by one period of eight bytes is as wrong as noise: about one byte in 256 agrees.
   EXPECT(comparePattern(whole.data() + 8, 4096, 9, 0).wrong > 4000);
+
+  // Long enough for several threads, beginning and ending within words.
+  const std::size_t length = (std::size_t{9} << 20) + 5;
+  std::vector<std::byte> large(length);
+  fillPattern(large.data(), length, 9, 3, false);
+  EXPECT(std::memcmp(large.data(), whole.data() + 3, 1000) == 0);
+  EXPECT_EQ(comparePattern(large.data(), length, 9, 3).wrong, 0u);
+  for (const std::size_t at : {length - 1, length / 2, std::size_t{5'000'000}}) large[at] ^= std::byte{1};
+  const Difference three = comparePattern(large.data(), length, 9, 3);
+  EXPECT_EQ(three.wrong, 3u);
+  EXPECT_EQ(three.firstWrong, static_cast<std::int64_t>(length / 2));
 }
 
 void delivers() {
