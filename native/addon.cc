@@ -6,6 +6,7 @@
 
 #include "addon_data.h"
 #include "arguments.h"
+#include "binding_object.h"
 #include "buffer_object.h"
 #include "clock.h"
 #include "cupti_library.h"
@@ -14,6 +15,7 @@
 #include "executor_object.h"
 #include "js_errors.h"
 #include "nvml_object.h"
+#include "nvrtc_library.h"
 #include "peers.h"
 #include "probe_object.h"
 #include "setup_object.h"
@@ -45,6 +47,8 @@ Napi::Value availability(const Napi::CallbackInfo& info) {
     result.Set("cuda", libraryObject(env, cuda.available, cuda.reason, cuda.version, cuda.path));
     result.Set("cupti", libraryObject(env, cupti.available, cupti.reason, cupti.version, cupti.path));
     result.Set("nvml", nvmlAvailability(env));
+    const NvrtcState nvrtc = nvrtcState();
+    result.Set("nvrtc", libraryObject(env, nvrtc.available, nvrtc.reason, nvrtc.version, nvrtc.path));
     result.Set("deviceCount", cuda.deviceCount);
     result.Set("kernelModule",
                kernelModule.empty() ? env.Null() : Napi::Value(Napi::String::New(env, kernelModule)));
@@ -111,6 +115,8 @@ Napi::Value setPeer(const Napi::CallbackInfo& info, const char* function, bool e
     const int from = arguments.ordinal(0, "from");
     const int to = arguments.ordinal(1, "to");
     AddonData& data = addonData(env);
+    // Work in flight may rely on access as it is.
+    data.settle(nullptr);
     return Napi::Boolean::New(env, Peers::instance().set({data.retain(from), data.retain(to), enabled}));
   });
 }
@@ -137,6 +143,7 @@ Napi::Object initialize(Napi::Env env, Napi::Object exports) {
   data->bufferClass = Napi::Persistent(BufferObject::define(env));
   data->setupClass = Napi::Persistent(SetupObject::define(env));
   data->exportClass = Napi::Persistent(ExportObject::define(env));
+  installBinding(env, *data, exports);
   env.SetInstanceData(data.release());  // Node-API deletes it with the environment
   const Napi::Object process = env.Global().Get("process").As<Napi::Object>();
   const auto atExit = [](const Napi::CallbackInfo& info) {

@@ -84,6 +84,31 @@ std::size_t Arguments::oneOf(std::size_t index, const char* name,
   throw expected(std::string(function_) + ": " + name, "one of " + list, value);
 }
 
+std::string Arguments::text(std::size_t index, const char* name) const {
+  const Napi::Value value = info_[index];
+  if (!value.IsString()) throw expected(std::string(function_) + ": " + name, "a text", value);
+  return value.As<Napi::String>().Utf8Value();
+}
+
+std::vector<std::string> Arguments::texts(std::size_t index, const char* name) const {
+  const Napi::Array values = list(index, name);
+  std::vector<std::string> read;
+  for (std::uint32_t i = 0; i < values.Length(); ++i) {
+    const Napi::Value value = values.Get(i);
+    if (!value.IsString()) {
+      throw expected(std::string(function_) + ": " + name + "[" + std::to_string(i) + "]", "a text", value);
+    }
+    read.push_back(value.As<Napi::String>().Utf8Value());
+  }
+  return read;
+}
+
+Napi::Array Arguments::list(std::size_t index, const char* name) const {
+  const Napi::Value value = info_[index];
+  if (!value.IsArray()) throw expected(std::string(function_) + ": " + name, "an array", value);
+  return value.As<Napi::Array>();
+}
+
 Napi::Object Arguments::object(std::size_t index, const char* name) const {
   const Napi::Value value = info_[index];
   if (!value.IsObject()) throw expected(std::string(function_) + ": " + name, "an object", value);

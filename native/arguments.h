@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <string>
+#include <vector>
 
 namespace p2p {
 
@@ -22,7 +23,12 @@ class Arguments {
   bool boolean(std::size_t index, const char* name) const;
   // Which of the words it is.
   std::size_t oneOf(std::size_t index, const char* name, std::initializer_list<const char*> words) const;
+  std::string text(std::size_t index, const char* name) const;
+  // A list of texts.
+  std::vector<std::string> texts(std::size_t index, const char* name) const;
+  Napi::Value value(std::size_t index) const { return info_[index]; }
   Napi::Object object(std::size_t index, const char* name) const;
+  Napi::Array list(std::size_t index, const char* name) const;
   Napi::Float64Array doubles(std::size_t index, const char* name) const;
   Napi::Uint8Array bytes(std::size_t index, const char* name) const;
 

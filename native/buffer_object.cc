@@ -61,19 +61,25 @@ const Block& BufferObject::open() const {
   return *block_;
 }
 
-const Block& BufferObject::blockOf(const Napi::Object& value, const char* name) {
-  if (!value.CheckTypeTag(&kTag))
-    throw usage(std::string("copy: ") + name + " must be a buffer of alloc()", "");
-  return Unwrap(value)->open();
+bool BufferObject::is(const Napi::Value& value) {
+  return value.IsObject() && value.As<Napi::Object>().CheckTypeTag(&kTag);
+}
+
+const Block& BufferObject::blockOf(const Napi::Value& value, const std::string& where) {
+  if (!is(value)) throw usage(where + " must be a buffer of alloc()", "");
+  return Unwrap(value.As<Napi::Object>())->open();
 }
 
 void BufferObject::copy(const Napi::CallbackInfo& info) {
   throwing(info.Env(), [&] {
     const Arguments arguments(info, "copy", 5);
-    const Block dst = blockOf(arguments.object(0, "dst"), "dst");
+    const Block dst = blockOf(arguments.object(0, "dst"), "copy: dst");
     const std::uint64_t dstOffset = arguments.whole(1, "dstOffset", 0, Arguments::kMaxSafeInteger);
-    const Block src = blockOf(arguments.object(2, "src"), "src");
+    const Block src = blockOf(arguments.object(2, "src"), "copy: src");
     const std::uint64_t srcOffset = arguments.whole(3, "srcOffset", 0, Arguments::kMaxSafeInteger);
+    AddonData& data = addonData(info.Env());
+    data.settle(dst.get());
+    data.settle(src.get());
     copyBlock(dst, dstOffset, src, srcOffset, arguments.whole(4, "bytes", 0, Arguments::kMaxSafeInteger));
   });
 }
@@ -99,6 +105,7 @@ void BufferObject::write(const Napi::CallbackInfo& info) {
     const Arguments arguments(info, "write", 2);
     Napi::Uint8Array data = arguments.bytes(0, "bytes");
     const std::uint64_t offset = arguments.whole(1, "offset", 0, Arguments::kMaxSafeInteger);
+    addonData(info.Env()).settle(open().get());
     writeBlock(open(), offset, reinterpret_cast<const std::byte*>(data.Data()), data.ByteLength());
   });
 }
@@ -114,6 +121,7 @@ Napi::Value BufferObject::read(const Napi::CallbackInfo& info) {
       throw usage("read: " + std::to_string(bytes) + " bytes at offset " + std::to_string(offset) +
                       " do not fit in a buffer of " + std::to_string(block->bytes()) + " bytes",
                   "Stay inside the buffer.");
+    addonData(env).settle(block.get());
     Napi::Uint8Array data = Napi::Uint8Array::New(env, bytes);
     readBlock(block, offset, reinterpret_cast<std::byte*>(data.Data()), bytes);
     return data;

@@ -4,6 +4,7 @@
 #include <napi.h>
 
 #include <memory>
+#include <string>
 #include <type_traits>
 
 #include "memory_block.h"
@@ -15,6 +16,10 @@ class BufferObject : public Napi::ObjectWrap<BufferObject> {
   static Napi::Function define(Napi::Env env);
   static Napi::Value alloc(const Napi::CallbackInfo& info);
   static void copy(const Napi::CallbackInfo& info);
+
+  // The block behind an argument. Throws a kUsage failure when it is none of alloc(), or closed.
+  static const Block& blockOf(const Napi::Value& value, const std::string& where);
+  static bool is(const Napi::Value& value);
 
   // Called by alloc only; JavaScript cannot make one by itself.
   explicit BufferObject(const Napi::CallbackInfo& info);
@@ -32,7 +37,6 @@ class BufferObject : public Napi::ObjectWrap<BufferObject> {
 
   // The block; throws a kUsage failure when the buffer is closed.
   const Block& open() const;
-  static const Block& blockOf(const Napi::Object& value, const char* name);
 
   // Shared with the environment, which empties it when the process ends.
   std::shared_ptr<Block> block_;

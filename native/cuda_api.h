@@ -99,6 +99,15 @@ enum : Result {
 };
 
 enum DeviceAttribute : int {
+  kAttributeMaxThreadsPerBlock = 1,
+  kAttributeMaxBlockX = 2,
+  kAttributeMaxBlockY = 3,
+  kAttributeMaxBlockZ = 4,
+  kAttributeMaxGridX = 5,
+  kAttributeMaxGridY = 6,
+  kAttributeMaxGridZ = 7,
+  kAttributeMaxSharedPerBlock = 8,
+  kAttributeWarpSize = 10,
   kAttributeClockRate = 13,
   kAttributeMultiprocessorCount = 16,
   kAttributeCanMapHostMemory = 19,
@@ -111,6 +120,7 @@ enum DeviceAttribute : int {
   kAttributePciDomainId = 50,
   kAttributeComputeMajor = 75,
   kAttributeComputeMinor = 76,
+  kAttributeMaxSharedPerBlockOptIn = 97,
   kAttributeHostRegisterSupported = 99,
   kAttributeVirtualMemorySupported = 102,
   kAttributeMemoryPoolsSupported = 115,

@@ -1,13 +1,12 @@
 #include "cupti_library.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <mutex>
-#include <sstream>
 
 #include "driver_library.h"
+#include "library_folders.h"
 #include "shared_library.h"
 
 namespace p2p {
@@ -20,62 +19,6 @@ constexpr const char* kInstallHint =
     "Install CUPTI (part of the CUDA toolkit; conda: cuda-cupti; pip: nvidia-cuda-cupti-cu12), or name the "
     "file in "
     "P2PLAB_CUPTI.";
-
-std::string environment(const char* name) {
-  const char* value = std::getenv(name);
-  return value ? value : "";
-}
-
-std::vector<fs::path> childrenOf(const fs::path& folder, const std::string& prefix) {
-  std::vector<fs::path> found;
-  std::error_code error;
-  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
-    if (it->path().filename().string().starts_with(prefix)) found.push_back(it->path());
-  }
-  std::sort(found.rbegin(), found.rend());
-  return found;
-}
-
-// Folders in which toolkits, distributions, conda and pip put libcupti.
-std::vector<fs::path> folders() {
-  std::vector<fs::path> list;
-  const auto addList = [&](const std::string& text) {
-    std::istringstream parts(text);
-    for (std::string part; std::getline(parts, part, ':');) {
-      if (!part.empty()) list.push_back(part);
-    }
-  };
-  const auto addToolkit = [&](const fs::path& root) {
-    list.push_back(root / "lib64");
-    list.push_back(root / "extras/CUPTI/lib64");
-  };
-  const auto addPython = [&](const fs::path& lib) {
-    for (const fs::path& python : childrenOf(lib, "python3")) {
-      for (const char* packages : {"site-packages", "dist-packages"}) {
-        list.push_back(python / packages / "nvidia/cu13/lib");
-        list.push_back(python / packages / "nvidia/cuda_cupti/lib");
-      }
-    }
-  };
-  addList(environment("LD_LIBRARY_PATH"));
-  for (const char* name : {"CUDA_HOME", "CUDA_PATH"}) {
-    if (const std::string root = environment(name); !root.empty()) addToolkit(root);
-  }
-  addToolkit("/usr/local/cuda");
-  for (const fs::path& root : childrenOf("/usr/local", "cuda-")) addToolkit(root);
-  addToolkit("/opt/cuda");
-  for (const char* folder : {"/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64"})
-    list.emplace_back(folder);
-  for (const char* name : {"CONDA_PREFIX", "VIRTUAL_ENV"}) {
-    if (const std::string prefix = environment(name); !prefix.empty()) {
-      list.push_back(fs::path(prefix) / "lib");
-      addPython(fs::path(prefix) / "lib");
-    }
-  }
-  addPython("/usr/local/lib");
-  addPython("/usr/lib");
-  return list;
-}
 
 // Sonames, the one of the driver's own CUDA version first: a CUPTI newer than the driver may refuse to work
 // with it.
@@ -136,16 +79,9 @@ std::string hintFor(cupti::Result result) {
 
 std::vector<std::string> cuptiCandidates() {
   if (const std::string only = environment("P2PLAB_CUPTI"); !only.empty()) return {only};
-  const std::vector<fs::path> places = folders();
-  std::vector<std::string> files;
-  for (const std::string& name : sonames()) {
-    for (const fs::path& folder : places) {
-      std::error_code error;
-      const fs::path file = folder / name;
-      if (fs::exists(file, error)) files.push_back(file.string());
-    }
-  }
-  return files;
+  return filesIn(
+      libraryFolders({"lib64", "extras/CUPTI/lib64"}, {"nvidia/cu13/lib", "nvidia/cuda_cupti/lib"}),
+      sonames());
 }
 
 CuptiState cuptiState() {

@@ -10,9 +10,10 @@
 
 namespace p2p {
 
-enum class FailureCode { kCuda, kNotAvailable, kUsage, kCancelled };
+enum class FailureCode { kCuda, kNotAvailable, kUsage, kCancelled, kCompile };
 
-// What failed and what to do next. `result`, `resultName` and `call` are set for kCuda only.
+// What failed and what to do next. `result`, `resultName` and `call` are set for kCuda only, `log` for
+// kCompile only.
 class Failure : public std::runtime_error {
  public:
   Failure(FailureCode failureCode, const std::string& message, std::string whatToDo)
@@ -23,10 +24,14 @@ class Failure : public std::runtime_error {
   int result = 0;
   std::string resultName;
   std::string call;
+  std::string log;
 };
 
 Failure usage(const std::string& message, const std::string& hint);
 Failure notAvailable(const std::string& message, const std::string& hint);
+
+// A source that NVRTC does not compile; `file` is what its log calls the source.
+Failure compileFailure(const std::string& file, const std::string& log);
 
 // A driver call that did not succeed; `detail` goes in front of the hint known for the result.
 Failure cudaFailure(cu::Result result, const char* call, const std::string& detail = "");
@@ -36,6 +41,9 @@ std::string resultName(cu::Result result);
 
 // What usually causes a result and what to do about it; a general sentence where nothing better is known.
 std::string hintFor(cu::Result result, std::string_view call);
+
+// Whether a result means that the GPU's context is lost for the rest of the process.
+bool contextLost(cu::Result result);
 
 inline void check(cu::Result result, const char* call) {
   if (result != cu::kSuccess) [[unlikely]]

@@ -18,6 +18,8 @@ const char* word(FailureCode code) {
       return "usage";
     case FailureCode::kCancelled:
       return "cancelled";
+    case FailureCode::kCompile:
+      return "compile";
   }
   return "usage";
 }
@@ -42,6 +44,7 @@ void fillJsError(const Napi::Object& error, const Failure& failure) {
     error.Set("resultName", failure.resultName);
     error.Set("call", failure.call);
   }
+  if (failure.code == FailureCode::kCompile) error.Set("log", failure.log);
   // The text of a stack is made with the error: its first line must be given the message that is known only
   // now.
   const Napi::Value stack = error.Get("stack");

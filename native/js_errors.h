@@ -1,4 +1,5 @@
-// From the core's failures to JavaScript errors with the fields code, result, resultName, call and hint.
+// From the core's failures to JavaScript errors with the fields code, result, resultName, call, log and
+// hint.
 #pragma once
 
 #include <napi.h>

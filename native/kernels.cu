@@ -1,5 +1,6 @@
 // Device code of the addon. kernels.ptx is built from it by build-ptx.sh and must load on Volta and on
 // drivers of the CUDA 11.0 age, so nothing newer is used here.
+#include "hold.cuh"
 #include "pattern.h"
 #include "transfer_kernels.cuh"
 #include "probe_kernels.cuh"

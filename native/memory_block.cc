@@ -19,14 +19,6 @@ namespace {
 constexpr std::uint64_t kLimitNs = 10'000'000'000;
 constexpr std::uint64_t kPieceBytes = std::uint64_t{4} << 20;
 
-void requireInside(const MemoryBlock& block, std::uint64_t offset, std::uint64_t bytes) {
-  if (offset > block.bytes() || bytes > block.bytes() - offset) {
-    throw usage(std::to_string(bytes) + " bytes at offset " + std::to_string(offset) +
-                    " do not fit in a buffer of " + std::to_string(block.bytes()) + " bytes",
-                "Stay inside the buffer.");
-  }
-}
-
 // What an unfinished copy may still touch.
 struct Unfinished {
   Block dst;
@@ -62,6 +54,14 @@ void copyOnGpu(const std::shared_ptr<DeviceContext>& context, const Block& dst, 
 }
 
 }  // namespace
+
+void requireInside(const MemoryBlock& block, std::uint64_t offset, std::uint64_t bytes) {
+  if (offset > block.bytes() || bytes > block.bytes() - offset) {
+    throw usage(std::to_string(bytes) + " bytes at offset " + std::to_string(offset) +
+                    " do not fit in a buffer of " + std::to_string(block.bytes()) + " bytes",
+                "Stay inside the buffer.");
+  }
+}
 
 std::shared_ptr<MemoryBlock> MemoryBlock::allocate(Place place, int gpu, std::uint64_t bytes) {
   auto block = std::make_shared<MemoryBlock>();

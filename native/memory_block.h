@@ -37,6 +37,9 @@ class MemoryBlock {
 
 using Block = std::shared_ptr<MemoryBlock>;
 
+// Throws a kUsage failure unless the stretch lies inside the block.
+void requireInside(const MemoryBlock& block, std::uint64_t offset, std::uint64_t bytes);
+
 // A copy that does not complete within 10 s throws kNotReady, and both blocks then stay allocated to the end
 // of the process, because the transfer may still touch them. Stretches outside a block throw a kUsage
 // failure.

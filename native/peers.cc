@@ -18,6 +18,12 @@ bool Peers::set(const PeerWish& wish) {
   return apply(wish);
 }
 
+bool Peers::enabled(int from, int to) {
+  const std::lock_guard lock(mutex_);
+  const auto it = states_.find({from, to});
+  return it != states_.end() && it->second == State::kOn;
+}
+
 Peers::InFlight Peers::hold(const std::vector<PeerWish>& wishes) {
   const std::lock_guard lock(mutex_);
   requireNoChange();

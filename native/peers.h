@@ -28,6 +28,9 @@ class Peers {
   // Turns access on or off; true when it changed. Throws a kUsage failure while a call is in flight.
   bool set(const PeerWish& wish);
 
+  // Whether `from` may access the memory of `to` now, as far as it was set here.
+  bool enabled(int from, int to);
+
   // Work that relies on peer access staying as it is. Copyable tokens would be counted wrongly, so it only
   // moves.
   class InFlight {

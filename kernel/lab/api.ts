@@ -7,7 +7,7 @@ export { crossover } from "./analyze/crossover.js";
 export { ledger } from "./analyze/ledger.js";
 export { predict } from "./analyze/predict.js";
 export { type ChromeEvent, type ChromeTrace, chromeTrace, writeTrace } from "./chrome-trace.js";
-export { CudaError, P2pError } from "./errors.js";
+export { CompileError, CudaError, P2pError } from "./errors.js";
 export type { GpuState, Machine, Provenance, Run, RunOptions, RunState } from "./machine.js";
 export { type BreakdownOptions, breakdown } from "./measure/breakdown.js";
 export { type SetupCostsOptions, setupCosts } from "./measure/setup-costs.js";

@@ -9,6 +9,7 @@ export type ErrorCode =
   | "notebook" // a notebook file that cannot be read
   | "output" // a file that cannot be written
   | "cuda" // a CUDA driver call failed
+  | "compile" // NVRTC does not compile a CUDA C++ source
   | "verification" // bytes did not arrive as they were sent
   | "cancelled"; // stopped on request
 
@@ -48,6 +49,18 @@ export class CudaError extends P2pError {
     this.result = result;
     this.resultName = resultName;
     this.call = call;
+  }
+}
+
+/** A CUDA C++ source that does not compile. */
+export class CompileError extends P2pError {
+  /** What the compiler said, whole; lines in brackets are those of the source, counted from 1. */
+  readonly log: string;
+
+  constructor(message: string, hint: string, log: string) {
+    super("compile", message, hint);
+    this.name = "CompileError";
+    this.log = log;
   }
 }
 

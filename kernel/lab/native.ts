@@ -5,7 +5,8 @@
 import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
-import { CudaError, messageOf, P2pError } from "./errors.js";
+import { CompileError, CudaError, messageOf, P2pError } from "./errors.js";
+import type { NativeBinding, NativeBuffer } from "./native-binding.js";
 
 /** Whether a library can be used, and if not, why. */
 export interface NativeLibrary {
@@ -22,6 +23,8 @@ export interface NativeAvailability {
   /** libcuda.so.1: loaded, initialised, at least one device. */
   readonly cuda: NativeLibrary;
   readonly cupti: NativeLibrary;
+  /** libnvrtc, which compiles the CUDA C++ of notebook cells. */
+  readonly nvrtc: NativeLibrary;
   readonly nvml: NvmlLibrary;
   /** Devices the driver shows; 0 when it is unavailable. */
   readonly deviceCount: number;
@@ -196,21 +199,6 @@ export interface NativeClock {
   readonly resolutionNs: number;
   /** Median cost of one reading. */
   readonly costNs: number;
-}
-
-/** Memory of ad hoc work. */
-export interface NativeBuffer {
-  /** Address in the unified address space. */
-  readonly address: bigint;
-  readonly bytes: number;
-  /** GPU ordinal, or -1 for host memory. */
-  readonly gpu: number;
-  readonly kind: "device" | "pinned" | "pageable";
-  /** Copies into the buffer from host bytes. */
-  write(bytes: Uint8Array, offset: number): void;
-  /** Copies out of the buffer. */
-  read(bytes: number, offset: number): Uint8Array;
-  close(): void;
 }
 
 /** libnvidia-ml.so.1: loaded and initialised. */
@@ -469,7 +457,7 @@ export interface NativeProbes {
   prepareProbe(probe: NativeProbeRows): Promise<NativeProbe>;
 }
 
-export interface NativeAddon extends NativeNvml, NativeSetupExports, NativeProbes {
+export interface NativeAddon extends NativeNvml, NativeSetupExports, NativeProbes, NativeBinding {
   availability(): NativeAvailability;
   devices(): NativeDevice[];
   peer(from: number, to: number): NativePeer;
@@ -486,13 +474,14 @@ export interface NativeAddon extends NativeNvml, NativeSetupExports, NativeProbe
   retainContext(gpu: number): void;
 }
 
-/** What the addon throws: a plain error with these fields, made a {@link CudaError} or {@link P2pError} by {@link translate}. */
+/** What the addon throws: a plain error with these fields, made a {@link CudaError}, {@link CompileError} or {@link P2pError} by {@link translate}. */
 interface NativeFailure extends Error {
-  code?: "cuda" | "not-available" | "usage" | "cancelled";
+  code?: "cuda" | "not-available" | "usage" | "cancelled" | "compile";
   result?: number;
   resultName?: string;
   call?: string;
   hint?: string;
+  log?: string;
 }
 
 /**
@@ -503,11 +492,13 @@ export function translate(error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof P2pError) return error;
   const failure = error as NativeFailure;
   if (failure.code === undefined) return error;
-  const { result = -1, resultName = "?", call = "?", hint = "" } = failure;
+  const { result = -1, resultName = "?", call = "?", hint = "", log = "" } = failure;
   const typed =
     failure.code === "cuda"
       ? new CudaError(result, resultName, call, hint)
-      : new P2pError(failure.code, failure.message, hint);
+      : failure.code === "compile"
+        ? new CompileError(failure.message, hint, log)
+        : new P2pError(failure.code, failure.message, hint);
   const frames = failure.stack?.indexOf("\n    at ") ?? -1;
   if (frames >= 0) typed.stack = `${typed.name}: ${typed.message}${failure.stack?.slice(frames)}`;
   return typed;

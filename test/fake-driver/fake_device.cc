@@ -88,6 +88,30 @@ Result cuDeviceGetAttribute(int* value, DeviceAttribute attribute, Device device
   ENTER("cuDeviceGetAttribute");
   if (!exists(device)) return kInvalidDevice;
   switch (attribute) {
+    case kAttributeMaxThreadsPerBlock:
+    case kAttributeMaxBlockX:
+    case kAttributeMaxBlockY:
+      *value = 1024;
+      return kSuccess;
+    case kAttributeMaxBlockZ:
+      *value = 64;
+      return kSuccess;
+    case kAttributeMaxGridX:
+      *value = 2147483647;
+      return kSuccess;
+    case kAttributeMaxGridY:
+    case kAttributeMaxGridZ:
+      *value = 65535;
+      return kSuccess;
+    case kAttributeMaxSharedPerBlock:
+      *value = 48 << 10;
+      return kSuccess;
+    case kAttributeMaxSharedPerBlockOptIn:
+      *value = 227 << 10;
+      return kSuccess;
+    case kAttributeWarpSize:
+      *value = 32;
+      return kSuccess;
     case kAttributePciBusId:
       *value = pciBus(placeOf(device));
       return kSuccess;

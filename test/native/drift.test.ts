@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { CUDA_INCLUDE, missing, NVML_INCLUDE, ROOT } from "./toolchain.js";
+import { CUDA_INCLUDE, missing, NVML_INCLUDE, NVRTC_INCLUDE, ROOT } from "./toolchain.js";
 
 const test = suite("what is written down twice stays the same");
 
@@ -47,6 +47,16 @@ if (nvml) {
     const drifted = compileNvml(["-DP2P_DRIFT_EXAMPLE"]);
     assert.is.not(drifted.status, 0);
     assert.match(drifted.stderr, "NVML_P2P_STATUS_NOT_SUPPORTED");
+  });
+}
+
+const nvrtc = missing("compiler") ?? missing("nvrtc header");
+if (nvrtc) {
+  test.skip(`skipped (optional): ${nvrtc}`, () => {});
+} else {
+  test("our declarations of NVRTC fit the real header", () => {
+    const checked = compile("test/native/nvrtc_drift.cc", ["-I", NVRTC_INCLUDE]);
+    assert.is(checked.status, 0, checked.stderr);
   });
 }
 

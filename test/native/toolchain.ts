@@ -13,7 +13,9 @@ const CXX = process.env.CXX ?? "g++";
 export const ADDON = process.env.P2PLAB_ADDON ?? join(ROOT, "build/Release/p2p.node");
 
 /** Why a tool or file that some tests need is missing; null when it is there. */
-export function missing(what: "compiler" | "addon" | "nvcc" | "cuda headers" | "nvml header"): string | null {
+export function missing(
+  what: "compiler" | "addon" | "nvcc" | "cuda headers" | "nvml header" | "nvrtc header",
+): string | null {
   if (process.platform !== "linux") return "the addon measures on Linux only";
   if (what === "addon") return existsSync(ADDON) ? null : `no ${ADDON} (npm run build:addon)`;
   if (what === "cuda headers") {
@@ -21,6 +23,9 @@ export function missing(what: "compiler" | "addon" | "nvcc" | "cuda headers" | "
   }
   if (what === "nvml header") {
     return existsSync(join(NVML_INCLUDE, "nvml.h")) ? null : `no nvml.h in ${NVML_INCLUDE}`;
+  }
+  if (what === "nvrtc header") {
+    return existsSync(join(NVRTC_INCLUDE, "nvrtc.h")) ? null : `no nvrtc.h in ${NVRTC_INCLUDE}`;
   }
   const tool = what === "compiler" ? CXX : "nvcc";
   return spawnSync(tool, ["--version"]).status === 0 ? null : `no ${tool} on this machine`;
@@ -30,6 +35,9 @@ export const CUDA_INCLUDE = join(process.env.CUDA_HOME ?? "/usr/local/cuda", "in
 
 /** Where nvml.h is: in the toolkit, unless P2PLAB_NVML_INCLUDE names another folder (pip's nvidia-nvml-dev has one). */
 export const NVML_INCLUDE = process.env.P2PLAB_NVML_INCLUDE ?? CUDA_INCLUDE;
+
+/** Where nvrtc.h is: in the toolkit, unless P2PLAB_NVRTC_INCLUDE names another folder (pip's nvidia-cuda-nvrtc has one). */
+export const NVRTC_INCLUDE = process.env.P2PLAB_NVRTC_INCLUDE ?? CUDA_INCLUDE;
 
 /** The stand-in libcuda; `old` lacks a symbol. */
 export function fakeCuda(old = false): string {
@@ -58,6 +66,10 @@ export function fakeNvml(old = false): string {
 
 export function fakeCupti(): string {
   return build("libcupti.so.13", standIn("cupti"), SHARED);
+}
+
+export function fakeNvrtc(): string {
+  return build("libnvrtc.so.13", standIn("nvrtc"), SHARED);
 }
 
 const SHARED = ["-O1", "-g", "-shared", "-fPIC", "-pthread"];
@@ -167,6 +179,7 @@ export function fakeEnvironment(settings: Record<string, string> = {}): NodeJS.P
     P2PLAB_LIBCUDA: fakeCuda(),
     P2PLAB_CUPTI: fakeCupti(),
     P2PLAB_NVML: fakeNvml(),
+    P2PLAB_NVRTC: fakeNvrtc(),
     ...settings,
   };
 }
