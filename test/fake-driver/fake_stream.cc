@@ -73,7 +73,11 @@ namespace {
 
 void enqueue(CUstream_st& stream, Task task) {
   static const auto depth = static_cast<std::size_t>(number("P2PLAB_FAKE_QUEUE", 0));
-  if (depth > 0) waitUntil([&] { return stream.worker.pending() < depth; });
+  try {
+    if (depth > 0) waitUntil([&] { return stream.worker.pending() < depth; });
+  } catch (const Ending&) {
+    return;
+  }
   stream.worker.submit(std::move(task));
 }
 

@@ -63,6 +63,9 @@ function register(): void {
   test("registered memory is page-locked until it is unregistered", () => leavesNothing("registered"));
   test("events time what lies between them", () =>
     leavesNothing("elapsed", { P2PLAB_FAKE_DELAY_NS: "2000000" }));
+  test("CUPTI's stand-in records calls, kernels and copies, those of a graph by its launch", () =>
+    leavesNothing("traced"));
+  test("the ninth peer of a GPU is refused", () => leavesNothing("peers", { P2PLAB_FAKE_DEVICES: "10" }));
   test("work that never completes gives way when the process ends", () => {
     assert.equal(
       run("endless")

@@ -221,6 +221,20 @@ void devices() {
   }
 }
 
+// A GPU takes eight peers, and one more when one of them is let go.
+void peers() {
+  const SharedContext own = DeviceContext::of(0);
+  std::vector<SharedContext> others;
+  for (int gpu = 1; gpu <= 9; ++gpu) others.push_back(DeviceContext::of(gpu));
+  const CurrentContext current(*own);
+  for (int i = 0; i < 8; ++i) OK(driver().cuCtxEnablePeerAccess(others[i]->handle(), 0));
+  EXPECT_RESULT(driver().cuCtxEnablePeerAccess(others[0]->handle(), 0), cu::kPeerAccessAlreadyEnabled);
+  EXPECT_RESULT(driver().cuCtxEnablePeerAccess(others[8]->handle(), 0), cu::kTooManyPeers);
+  OK(driver().cuCtxDisablePeerAccess(others[0]->handle()));
+  EXPECT_RESULT(driver().cuCtxDisablePeerAccess(others[0]->handle()), cu::kPeerAccessNotEnabled);
+  OK(driver().cuCtxEnablePeerAccess(others[8]->handle(), 0));
+}
+
 // What CUDA and NVML say of peer access both ways.
 void access() {
   for (const int from : {0, 1}) {
@@ -247,7 +261,7 @@ void optional() {
 Tests memoryTests() {
   return {{"illegal", illegal},   {"window", window},      {"grants", grants},   {"registered", registered},
           {"ipc", ipc},           {"ipc-child", ipcChild}, {"ordered", ordered}, {"devices", devices},
-          {"optional", optional}, {"access", access}};
+          {"optional", optional}, {"access", access},      {"peers", peers}};
 }
 
 }  // namespace p2p

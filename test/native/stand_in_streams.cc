@@ -2,6 +2,7 @@
 #include <atomic>
 
 #include "stand_in.h"
+#include "tracer.h"
 
 namespace p2p {
 
@@ -177,6 +178,50 @@ void capture() {
   OK(driver().cuGraphExecDestroy(executable));
 }
 
+// CUPTI tells of kernels by name, of copies, and of the calls; the work of a graph belongs to its launch.
+void traced() {
+  Two two;
+  peer(0, 1);
+  const cu::Stream stream = two.streams[0].handle();
+  const auto work = [&] {
+    OK(fill(two.contexts[0], stream, two.memory[0].address(), 1));
+    OK(driver().cuMemcpyAsync(two.memory[1].address(), two.memory[0].address(), kBytes, stream));
+  };
+  OK(driver().cuStreamBeginCapture_v2(stream, cu::kCaptureRelaxed));
+  work();
+  cu::Graph graph = nullptr;
+  OK(driver().cuStreamEndCapture(stream, &graph));
+  cu::GraphExec executable = nullptr;
+  {
+    const CurrentContext current(*two.contexts[0]);
+    OK(driver().cuGraphInstantiateWithFlags(&executable, graph, 0));
+  }
+  Tracer tracer({true, true}, 10);
+  const std::uint64_t zero = tracer.now();
+  work();
+  OK(settle(stream));
+  OK(driver().cuGraphLaunch(executable, stream));
+  OK(settle(stream));
+  std::map<std::string, double> calls;
+  std::vector<TraceRecord> kernels;
+  std::vector<TraceRecord> copies;
+  for (const TraceRecord& record : tracer.finish(zero)) {
+    if (record.kind == TraceRecord::Kind::kApi) calls[record.name] = record.correlation;
+    if (record.kind == TraceRecord::Kind::kKernel) kernels.push_back(record);
+    if (record.kind == TraceRecord::Kind::kCopy) copies.push_back(record);
+  }
+  EXPECT(kernels.size() == 2 && copies.size() == 2);
+  for (int i : {0, 1}) {
+    EXPECT(kernels[i].name == "p2p_fill" && kernels[i].device == 0 && copies[i].name == "PtoP");
+    EXPECT(copies[i].bytes == kBytes && copies[i].stream == kernels[i].stream);
+  }
+  EXPECT(copies[0].correlation == calls.at("cuMemcpyAsync"));
+  EXPECT(copies[0].correlation != kernels[0].correlation);
+  EXPECT(kernels[1].correlation == copies[1].correlation && kernels[1].correlation > copies[0].correlation);
+  OK(driver().cuGraphDestroy(graph));
+  OK(driver().cuGraphExecDestroy(executable));
+}
+
 // The process ends with work in every stream that never completes, and streams destroyed before it does.
 void endless() {
   Two two;
@@ -192,8 +237,8 @@ void endless() {
 }  // namespace
 
 Tests streamTests() {
-  return {{"order", order},     {"conversation", conversation}, {"batch", batch},
-          {"elapsed", elapsed}, {"capture", capture},           {"endless", endless}};
+  return {{"order", order},     {"conversation", conversation}, {"batch", batch},  {"elapsed", elapsed},
+          {"capture", capture}, {"endless", endless},           {"traced", traced}};
 }
 
 }  // namespace p2p
