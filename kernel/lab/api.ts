@@ -6,10 +6,17 @@ export { Compared, type CompareOptions, type Comparison, compare } from "./analy
 export { crossover } from "./analyze/crossover.js";
 export { ledger } from "./analyze/ledger.js";
 export { predict } from "./analyze/predict.js";
+export { selfCheck } from "./analyze/self-check.js";
 export { type ChromeEvent, type ChromeTrace, chromeTrace, writeTrace } from "./chrome-trace.js";
 export { CompileError, CudaError, P2pError } from "./errors.js";
 export type { GpuState, Machine, Provenance, Run, RunOptions, RunState } from "./machine.js";
+export { type AtomicsOptions, atomics } from "./measure/atomics.js";
 export { type BreakdownOptions, breakdown } from "./measure/breakdown.js";
+export { type FencesOptions, fences } from "./measure/fences.js";
+export { type LitmusOptions, litmus } from "./measure/litmus.js";
+export { type LoadLatencyOptions, loadLatency } from "./measure/load-latency.js";
+export { type PingPongOptions, pingPong } from "./measure/ping-pong.js";
+export type { Memory } from "./measure/probe-cells.js";
 export { type SetupCostsOptions, setupCosts } from "./measure/setup-costs.js";
 export { type SweepOptions, sweep } from "./measure/sweep.js";
 export { type Table, tableOf } from "./measure/table.js";

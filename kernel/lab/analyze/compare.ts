@@ -159,7 +159,7 @@ function ratioInterval(first: Float64Array, second: Float64Array): { low: number
  * Medians of resamples. The median of n draws with replacement is the order statistic at the median of n uniform ranks, so
  * that ranks are drawn, by the beta distribution of a middle order statistic (normal approximation), instead of n values.
  */
-function medians(samples: Float64Array, random: Random): Float64Array {
+export function medians(samples: Float64Array, random: Random): Float64Array {
   const sorted = samples.slice().sort();
   const n = Math.min(sorted.length, MOST_SAMPLES);
   const sd = 0.5 / Math.sqrt(n + 2);
