@@ -32,8 +32,7 @@ ProbeResources::ProbeResources(const ProbeRows& probe) : probe_(probe) {
   const std::shared_ptr<DeviceContext>& first = contexts_.at(probe.gpus.front());
   for (const BufferRow& buffer : probe.buffers) {
     if (buffer.place == Place::kDevice) {
-      deviceMemory_.push_back(std::make_unique<DeviceMemory>(contexts_.at(buffer.gpu), buffer.bytes));
-      addresses_.push_back(deviceMemory_.back()->address());
+      addDeviceMemory(buffer);
     } else {
       pinnedMemory_.push_back(std::make_unique<PinnedMemory>(first, buffer.bytes));
       addresses_.push_back(reinterpret_cast<cu::DevicePtr>(pinnedMemory_.back()->data()));
@@ -46,6 +45,30 @@ ProbeResources::ProbeResources(const ProbeRows& probe) : probe_(probe) {
     Service& service = services_[gpu];
     service.stream = std::make_unique<Stream>(context);
     service.words = std::make_unique<DeviceMemory>(context, kServiceWords * sizeof(std::uint64_t));
+  }
+}
+
+// As in Resources: memory of pools and of the virtual memory functions is opened to exactly the GPUs that the
+// probe lets access it.
+void ProbeResources::addDeviceMemory(const BufferRow& buffer) {
+  const std::shared_ptr<DeviceContext>& context = contexts_.at(buffer.gpu);
+  std::vector<int> peers;
+  for (const PeerRow& peer : probe_.peers) {
+    if (peer.to == buffer.gpu && peer.enabled) peers.push_back(peer.from);
+  }
+  switch (buffer.allocator) {
+    case Allocator::kMalloc:
+      deviceMemory_.push_back(std::make_unique<DeviceMemory>(context, buffer.bytes));
+      addresses_.push_back(deviceMemory_.back()->address());
+      break;
+    case Allocator::kPool:
+      poolMemory_.push_back(std::make_unique<PoolMemory>(context, buffer.bytes, peers));
+      addresses_.push_back(poolMemory_.back()->address());
+      break;
+    case Allocator::kVmm:
+      vmmMemory_.push_back(std::make_unique<VmmMemory>(context, buffer.bytes, peers));
+      addresses_.push_back(vmmMemory_.back()->address());
+      break;
   }
 }
 

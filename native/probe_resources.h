@@ -8,8 +8,10 @@
 #include <vector>
 
 #include "objects.h"
+#include "pool_memory.h"
 #include "probe_layout.h"
 #include "probe_rows.h"
+#include "vmm_memory.h"
 
 namespace p2p {
 
@@ -77,6 +79,7 @@ class ProbeResources {
     std::unique_ptr<DeviceMemory> words;
   };
 
+  void addDeviceMemory(const BufferRow& buffer);
   Shared& shared() const { return *reinterpret_cast<Shared*>(shared_->data()); }
   void clearWords(int gpu, std::uint64_t limitNs) const;
   std::pair<std::uint64_t, std::uint64_t> readWords(int gpu, std::uint64_t limitNs) const;
@@ -85,6 +88,8 @@ class ProbeResources {
   // Destroyed from the last to the first: contexts outlive all that lives in them.
   std::map<int, std::shared_ptr<DeviceContext>> contexts_;
   std::vector<std::unique_ptr<DeviceMemory>> deviceMemory_;
+  std::vector<std::unique_ptr<PoolMemory>> poolMemory_;
+  std::vector<std::unique_ptr<VmmMemory>> vmmMemory_;
   std::vector<std::unique_ptr<PinnedMemory>> pinnedMemory_;
   std::unique_ptr<PinnedMemory> shared_;
   std::vector<cu::DevicePtr> addresses_;

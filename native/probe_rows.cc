@@ -128,8 +128,11 @@ ProbeRows readProbe(const ProbeArrays& arrays) {
   for (std::size_t i = 0; i < parts; ++i) {
     const std::span<const double> row = arrays.buffers.subspan(3 * i, 3);
     BufferRow buffer{};
-    buffer.place = static_cast<Place>(static_cast<int>(number("place", row[0], 0, 2)));
-    if (buffer.place == Place::kPageable) throw wrong("a kernel cannot reach pageable host memory");
+    // As in a program: 0 cuMemAlloc, 1 pinned, 2 pageable, 3 pool, 4 virtual memory.
+    const int place = static_cast<int>(number("place", row[0], 0, 4));
+    if (place == 2) throw wrong("a kernel cannot reach pageable host memory");
+    buffer.place = place == 1 ? Place::kPinned : Place::kDevice;
+    buffer.allocator = place == 3 ? Allocator::kPool : place == 4 ? Allocator::kVmm : Allocator::kMalloc;
     buffer.gpu =
         buffer.place == Place::kDevice ? static_cast<int>(number("GPU", row[1], 0, kMaxOrdinal)) : -1;
     buffer.bytes = static_cast<std::uint64_t>(number("bytes", row[2], 8, kMaxSafeInteger));

@@ -376,7 +376,7 @@ export interface NativeProbeRows {
   /** See {@link ProbeCode}. */
   readonly kind: number;
   /**
-   * Rows of 3: place (0 device, 1 pinned), GPU ordinal (-1 on the host), bytes. Ping-pong: the flags that the first and the
+   * Rows of 3: place (0 device, 1 pinned, 3 pool, 4 vmm), GPU ordinal (-1 on the host), bytes. Ping-pong: the flags that the first and the
    * second kernel poll; message passing: data and flag; else one buffer.
    */
   readonly buffers: Float64Array;

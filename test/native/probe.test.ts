@@ -87,7 +87,7 @@ function register(): void {
 
   test("each kind runs as a program, with its facts and what was verified", () => {
     const { lines } = inLab(`${PROGRAMS}
-      for (const p of [load({ gpu: 0 }), load({ gpu: 1 }, { cold: true }), load({ host: "pinned" }), pingPong(0, 1), pingPong(1, 1),
+      for (const p of [load({ gpu: 0 }), load({ gpu: 1, allocator: "pool" }), load({ gpu: 1, allocator: "vmm" }), load({ gpu: 1 }, { cold: true }), load({ host: "pinned" }), pingPong(0, 1), pingPong(1, 1),
         program().buffer("w", { gpu: 1, bytes: 8 }).stream("s", { gpu: 0 }).probeAtomic("s", "w", { operation: "exchange", accesses: 100 }),
         program().buffer("w", { gpu: 1, bytes: 64 }).stream("s", { gpu: 0 }).probeFence("s", "w", { stores: 4, accesses: 100 }),
       ]) { const { n, sms, timedBy, ...rest } = say(await machine.run(p, { sampling })); print({ ...rest, enough: n >= 5 && sms === n }); }
@@ -95,6 +95,8 @@ function register(): void {
     const same = { mode: "probe", api: 0, state: "ok", enough: true };
     assert.equal(lines, [
       { ...same, bytes: 512, owners: [0], accesses: 2000 },
+      { ...same, bytes: 512, owners: [1], accesses: 2000 },
+      { ...same, bytes: 512, owners: [1], accesses: 2000 },
       { ...same, bytes: 512, owners: [1], accesses: 64 },
       { ...same, bytes: 512, owners: [null], accesses: 2000 },
       { ...same, bytes: 16, owners: [0, 1], accesses: 50 },
@@ -111,10 +113,10 @@ function register(): void {
         accesses: 1334,
         timedBy: "global-timer",
         sms: 3,
-        counts: lines[7].counts,
+        counts: lines[9].counts,
       },
     ]);
-    const counts = Object.values(lines[7].counts as Record<string, number>);
+    const counts = Object.values(lines[9].counts as Record<string, number>);
     assert.is(
       counts.reduce((sum, count) => sum + count, 0),
       4002,
@@ -135,22 +137,28 @@ function register(): void {
   });
 
   test("a lost flag, a lost answer and a damaged chain are verification errors that say what was lost", () => {
-    const errors = (mode: string, pairs: string) =>
+    // Past the machine's verdicts, which would not let such a pair in.
+    const at = (file: string) => JSON.stringify(new URL(`../../kernel/lab/${file}.js`, import.meta.url).href);
+    const error = (what: string, mode: string, pairs: string) =>
       inLab(
         `${PROGRAMS}
-        for (const p of [${mode === "corrupt" ? "load({ gpu: 1 })" : "pingPong(0, 1)"}])
-          await machine.run(p, { sampling }).then(() => print("ran"), (error) => print([error.code, error.message]));`,
+        const { runProbe } = await import(${at("machines/cuda-probe")});
+        const { StateReader } = await import(${at("machines/cuda-state")});
+        const { loadAddon } = await import(${at("native")});
+        const addon = loadAddon();
+        await runProbe(addon, new StateReader(addon), ${what}, { sampling }, machine.provenance)
+          .then(() => print("ran"), (error) => print([error.code, error.message]));`,
         { P2PLAB_FAKE_MODE: mode, P2PLAB_FAKE_PAIRS: pairs },
       ).lines[0];
-    assert.equal(errors("lost-flag", "0>1"), [
+    assert.equal(error("pingPong(0, 1)", "lost-flag", "0>1"), [
       "verification",
       "ping-pong: the flag of round 1 was lost on the way from kernel 0 to kernel 1. No numbers are given.",
     ]);
-    assert.equal(errors("lost-flag", "1>0"), [
+    assert.equal(error("pingPong(0, 1)", "lost-flag", "1>0"), [
       "verification",
       "ping-pong: the answer to round 1 was lost on the way from kernel 1 to kernel 0. No numbers are given.",
     ]);
-    const [code, message] = errors("corrupt", "1>0");
+    const [code, message] = error("load({ gpu: 1 })", "corrupt", "1>0");
     assert.is(code, "verification");
     assert.match(message, /of 512 bytes of buffer "chain" are wrong \(owner counts 0, the probing GPU 8,/);
   });
@@ -167,10 +175,15 @@ function register(): void {
   test("memory that a kernel cannot reach is refused by name", () => {
     const { lines } = inLab(`${PROGRAMS}
       await machine.run(load({ host: "pageable" }), { sampling }).catch((error) => print([error.code, error.message]));
-      await machine.run(load({ gpu: 7 }), { sampling }).catch((error) => print(error.code));`);
+      await machine.run(load({ gpu: 7 }), { sampling }).catch((error) => print(error.code));
+      await machine.run(load({ gpu: 1 }).peerAccess(false), { sampling }).catch((error) => print([error.code, error.message]));`);
     assert.equal(lines, [
       ["program", 'a kernel cannot reach the pageable host buffer "chain"'],
       "not-available",
+      [
+        "program",
+        "a probe of another GPU's memory with peer access off: nothing stages what a kernel loads and stores",
+      ],
     ]);
   });
 

@@ -153,6 +153,8 @@ void loads() {
   ProbeRows each = load({Place::kDevice, 1, kBytes});
   each.everySm = true;
   expectRuns(each, {1});
+  for (const Allocator allocator : {Allocator::kPool, Allocator::kVmm})
+    expectRuns(load({Place::kDevice, 1, kBytes, allocator}), {1});
   // The footprint need not be a multiple of the stride.
   ProbeRows odd = load({Place::kDevice, 1, kBytes});
   odd.footprint = 1000;
@@ -295,6 +297,11 @@ void refuses() {
       "probe: the number of nodes (footprint / stride) is 1.000000, not a whole number from 2 to 67108864");
   EXPECT_TEXT(refusal(0, local, {0}, {}, {10, 8192, 128, 1, 0, 0}),
               "probe: 8192 bytes do not fit in a buffer of 4096");
+  EXPECT(readProbe({0, std::vector<double>{3, 0, 4096}, std::vector<std::int32_t>{0}, {}, good})
+             .buffers[0]
+             .allocator == Allocator::kPool);
+  EXPECT_TEXT(refusal(0, {5, 0, 4096}, {0}, {}, good),
+              "probe: place is 5.000000, not a whole number from 0 to 4");
   EXPECT_TEXT(refusal(0, {2, -1, 4096}, {0}, {}, good), "probe: a kernel cannot reach pageable host memory");
   EXPECT_TEXT(refusal(0, {0, 0}, {0}, {}, good), "probe: buffers has 2 elements, not 1 rows of 3");
   EXPECT_TEXT(refusal(0, local, {0, 1}, {}, good), "probe: gpus has 2 elements, not 1");

@@ -3,6 +3,7 @@ import { type NativeProbeRows, ProbeCode } from "../native.js";
 import type { ProbeOperation } from "../operations.js";
 import { type Program, probeBuffers } from "../program.js";
 
+const ALLOCATORS = { malloc: 0, pool: 3, vmm: 4 } as const;
 const STORES = { volatile: 0, release: 1, atomic: 2 } as const;
 const OPERATIONS = { add: 0, exchange: 1, "compare-and-swap": 2 } as const;
 const SCOPES = { none: 0, block: 1, gpu: 2, system: 3 } as const;
@@ -22,7 +23,7 @@ export function launchesOf(rounds: number): { launches: number; rounds: number }
 /**
  * A program of one probe in the addon's form.
  * @param canAccess whether the driver lets a GPU access the memory of another.
- * @throws P2pError `not-available` for memory that the addon's probes do not allocate.
+ * @throws P2pError `program` where a kernel cannot reach what it is to touch.
  */
 export function probeRowsOf(
   program: Program,
@@ -32,6 +33,13 @@ export function probeRowsOf(
   const gpuOf = (stream: string) =>
     (program.data.streams.find((s) => s.name === stream) as { gpu: number }).gpu;
   const gpus = "other" in probe ? [gpuOf(probe.stream), gpuOf(probe.other)] : [gpuOf(probe.stream)];
+  if (!program.data.peerAccess && program.pairs.length > 0) {
+    throw new P2pError(
+      "program",
+      "a probe of another GPU's memory with peer access off: nothing stages what a kernel loads and stores",
+      "Leave .peerAccess(false) out.",
+    );
+  }
   return {
     kind: codeOf(probe),
     buffers: Float64Array.from(probeBuffers(probe).flatMap((name) => bufferRow(program, name))),
@@ -48,13 +56,6 @@ function codeOf(probe: ProbeOperation): number {
 
 function bufferRow(program: Program, name: string): number[] {
   const { place, bytes } = program.bufferOf(name);
-  if ("gpu" in place && place.allocator) {
-    throw new P2pError(
-      "not-available",
-      `probes do not allocate by ${place.allocator}`,
-      "Leave the allocator of the buffer out.",
-    );
-  }
   if ("host" in place && place.host === "pageable") {
     throw new P2pError(
       "program",
@@ -62,7 +63,7 @@ function bufferRow(program: Program, name: string): number[] {
       'Use { host: "pinned" }.',
     );
   }
-  return "gpu" in place ? [0, place.gpu, bytes] : [1, -1, bytes];
+  return "gpu" in place ? [ALLOCATORS[place.allocator ?? "malloc"], place.gpu, bytes] : [1, -1, bytes];
 }
 
 function parametersOf(probe: ProbeOperation): number[] {
