@@ -1,5 +1,6 @@
 #include "probe.h"
 
+#include <algorithm>
 #include <mutex>
 #include <string>
 
@@ -146,7 +147,8 @@ ProbeRun Probe::measure(const Call&, std::span<double> ns, double deadlineMs) {
       }
       // A ping-pong's round is two ways.
       const double ways = rows_.kind == ProbeKind::kPingPong ? 2 : 1;
-      ns[run.done++] = one.time.ns / static_cast<double>(one.accesses) / ways - run.overheadNs;
+      // What is less than its own loop is as good as nothing.
+      ns[run.done++] = std::max(0.0, one.time.ns / static_cast<double>(one.accesses) / ways - run.overheadNs);
       run.ghz.push_back(one.time.ghz);
       run.sm.push_back(static_cast<int>(one.sm));
       run.accesses = one.accesses;

@@ -7,6 +7,7 @@
  * something that must hold does not (`failures` says what). Times are judged only against each other: what must be further
  * away must take longer.
  */
+import { lab } from "../../dist/kernel/lab/index.js";
 import { CudaMachine } from "../../dist/kernel/lab/machines/cuda.js";
 import { program } from "../../dist/kernel/lab/program.js";
 
@@ -210,6 +211,39 @@ for (const fence of ["none", "gpu", "system"]) {
   await message("to a peer, data there, flag here", there, here, pair.to, fence, fence === "system");
   await message("to a peer, data here, flag there", here, there, pair.to, fence, fence === "system");
 }
+
+// 7. The tables of the library, and the machine's own self-check.
+const memory = [{ gpu: 0 }, ...(pair ? [{ gpu: pair.to }] : []), "host"];
+const quick = { sampling: SAMPLING };
+result.levels = (
+  await lab.loadLatency(machine, {
+    memory,
+    footprints: ["1 MiB", "16 MiB", "256 MiB"],
+    accesses: 8192,
+    ...quick,
+  })
+)
+  .objects()
+  .map((row) => [
+    row.memory,
+    row.footprint_bytes / MIB,
+    row.load_ns,
+    row.flushed_ns,
+    row.level,
+    row.level_reason,
+  ]);
+must(
+  result.levels.some(([name, mib, , , level]) => name === "GPU 0" && mib === 1 && level === "L2"),
+  "1 MiB of local memory is told to be in the L2",
+);
+must(
+  result.levels.some(([name, mib, , , level]) => name === "GPU 0" && mib === 256 && level === "memory"),
+  "256 MiB of local memory are told not to be",
+);
+result.selfCheck = (await lab.selfCheck(machine))
+  .objects()
+  .map(({ check, measured, ok, detail }) => ({ check, measured, ok, detail }));
+for (const { check, ok, detail } of result.selfCheck) must(ok !== false, `self-check: ${check}: ${detail}`);
 
 await machine.close();
 result.seconds = (performance.now() - begin) / 1000;

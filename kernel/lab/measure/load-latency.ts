@@ -2,8 +2,9 @@ import type { Machine } from "../machine.js";
 import { type Program, program } from "../program.js";
 import { type Bytes, formatBytes, parseBytes, sizes } from "../units.js";
 import { expectMachine, expectOptions, expectSome } from "./expect.js";
-import { type LevelInput, levelOf } from "./load-level.js";
+import { type Contrast, type Latency, levelOf } from "./load-level.js";
 import {
+  type Cell,
   type CellResult,
   expectMemories,
   listOf,
@@ -37,25 +38,25 @@ export interface LoadLatencyOptions extends ProbeOptions {
   contrast?: boolean;
 }
 
-/**
- * A cache line: chains with a wider stride are held against as many nodes side by side, which need as many lines but
- * fewer address translations.
- */
+/** A cache line: chains with a wider stride are held against as many nodes this far apart. */
 const LINE_BYTES = 128;
+/** The small chain whose contrast others are held against. That it is cached is not assumed: flushing it must show. */
+const REFERENCE_BYTES = 128 * 1024;
 
 /**
  * Latency of a load by memory and footprint: dependent loads along a chain, one thread, timed by the GPU's own clocks.
  *
- * What a cell most likely hit is told by contrast alone, with up to three more runs: the same chain with the caches flushed
- * (or warm, for a cold cell), and, for wide strides, as many nodes side by side, warm and flushed. Nothing is assumed of cache
- * sizes. The owner of every chain is proven by the driver's pointer attributes, and its links by owner and reader.
+ * What a cell most likely hit is told by contrast alone (see {@link levelOf}): each chain is also measured with the caches
+ * flushed (warm, for a cold cell), chains with a wide stride beside as many nodes side by side, and all of them are held
+ * against a chain of 128 KiB. Nothing is assumed of cache sizes. The owner of every chain is proven by the driver's pointer
+ * attributes, and its links by owner and reader.
  *
  * @returns a row a memory and footprint: `gpu`, `memory`, `footprint_bytes`, `stride_bytes`, `order`, `cache` (`warm` or
  * `cold`), `load_ns` (median), `ci_low_ns`, `ci_high_ns`, `p05_ns`, `p95_ns`, `mean_ns`, `n`, `converged`, `clock_ghz`,
  * `accesses` (of a repetition), `sms` (how many SMs took part), `over_local` (ratio to the GPU's own memory in the same cell,
  * where that is in the table), `flushed_ns`, `packed_ns` and `packed_flushed_ns` (the contrasts; null where not needed),
- * `level` (see {@link levelOf}; null when the contrasts do not tell), `level_reason`, `verified`, `note`, and the
- * provenance columns. A cell that could not be had is null and says why in `note`.
+ * `level` (null when the contrasts do not tell), `level_reason`, `verified`, `note`, and the provenance columns. A cell that
+ * could not be had is null and says why in `note`.
  * @throws P2pError `not-available` where the machine runs no probes.
  */
 export async function loadLatency(machine: Machine, options: LoadLatencyOptions = {}): Promise<Table> {
@@ -72,90 +73,69 @@ export async function loadLatency(machine: Machine, options: LoadLatencyOptions 
     "lab.loadLatency",
   ).map(parseBytes);
   const strideBytes = parseBytes(stride);
+  const chains = new Chains({ ...options, gpu, order });
   const wide = strideBytes > LINE_BYTES;
-  const chain = (memory: Memory, footprintBytes: number, own: { stride: number; cold: boolean }): Program =>
-    program()
-      .buffer("chain", { ...memorySpec(memory), bytes: footprintBytes })
-      .stream("s", { gpu })
-      .probeLoad("s", "chain", {
-        footprintBytes,
-        strideBytes: own.stride,
-        order,
-        cold: own.cold,
-        ...(options.accesses === undefined ? {} : { accesses: options.accesses }),
-        ...(options.sm === undefined ? {} : { sm: options.sm }),
-      });
-  const groups = memories.flatMap((memory) =>
-    footprints.map((bytes) => {
-      const packed = Math.floor(bytes / strideBytes) * LINE_BYTES;
-      const contrasts = {
-        other: chain(memory, bytes, { stride: strideBytes, cold: !cold }),
-        packed: wide ? chain(memory, packed, { stride: LINE_BYTES, cold: false }) : null,
-        packedFlushed: wide ? chain(memory, packed, { stride: LINE_BYTES, cold: true }) : null,
-      };
-      const own = chain(memory, bytes, { stride: strideBytes, cold });
-      return {
-        memory,
-        bytes,
-        own,
-        ...(contrast ? contrasts : { other: null, packed: null, packedFlushed: null }),
-      };
-    }),
+  const rows = memories.flatMap((memory) =>
+    footprints.map((bytes) => ({
+      memory,
+      bytes,
+      own: chains.both(memory, bytes, strideBytes),
+      packed: wide ? chains.both(memory, Math.floor(bytes / strideBytes) * LINE_BYTES, LINE_BYTES) : null,
+      reference: chains.both(memory, REFERENCE_BYTES, LINE_BYTES),
+    })),
   );
-  const programs = groups.flatMap((group) =>
-    [group.own, group.other, group.packed, group.packedFlushed].flatMap((item) =>
-      item ? [{ label: `load ${memoryName(group.memory)} ${formatBytes(group.bytes)}`, program: item }] : [],
-    ),
-  );
-  const results = await runCells(machine, programs, options);
-  const byHash = new Map(programs.map((cell, index) => [cell.program.hash, results[index] as CellResult]));
-  const resultOf = (item: Program | null) => (item ? (byHash.get(item.hash) as CellResult) : null);
+  const wanted = rows.flatMap((row): Cell[] => {
+    const label = `load ${memoryName(row.memory)} ${formatBytes(row.bytes)}`;
+    const pairs = contrast ? [row.own, row.packed, row.reference] : [];
+    const own = cold ? row.own.flushed : row.own.warm;
+    return [own, ...pairs.flatMap((pair) => (pair ? [pair.warm, pair.flushed] : []))].map((item) => ({
+      label,
+      program: item,
+    }));
+  });
+  const results = await runCells(machine, wanted, options);
+  const byHash = new Map(wanted.map((cell, index) => [cell.program.hash, results[index] as CellResult]));
+  const latencyOf = (item: Program): Latency | null => {
+    const found = byHash.get(item.hash)?.run?.samples.convergence;
+    return found ? { ns: found.medianNs, low: found.ciLowNs, high: found.ciHighNs } : null;
+  };
+  const contrastOf = (pair: Both | null): Contrast | null =>
+    contrast && pair ? { warm: latencyOf(pair.warm), flushed: latencyOf(pair.flushed) } : null;
+  const cellOf = (pair: Both) => (cold ? pair.flushed : pair.warm);
   const localNs = new Map(
-    groups
+    rows
       .filter(({ memory }) => memory !== "host" && memory.gpu === gpu)
-      .map(({ bytes, own }) => [bytes, medianOf(resultOf(own))]),
+      .map(({ bytes, own }) => [bytes, latencyOf(cellOf(own))?.ns]),
   );
   return tableOf(
-    groups.map((group) => {
-      const own = resultOf(group.own) as CellResult;
-      const ownNs = medianOf(own);
-      const [otherNs, packedNs, packedFlushedNs] = [group.other, group.packed, group.packedFlushed].map(
-        (item) => medianOf(resultOf(item)),
-      ) as [number | null, number | null, number | null];
-      const local = localNs.get(group.bytes) ?? null;
-      const contrasts: LevelInput = {
-        host: group.memory === "host",
-        warmNs: cold ? otherNs : ownNs,
-        flushedNs: cold ? ownNs : otherNs,
-        packedNs,
-        packedFlushedNs,
-        wide,
+    rows.map(({ memory, bytes, own, packed, reference }) => {
+      const result = byHash.get(cellOf(own).hash) as CellResult;
+      const fields = probeFields("load_ns", result, machine);
+      const { verified, note, machine: name, provenance, date, ...times } = fields;
+      const local = localNs.get(bytes);
+      const beside = contrastOf(packed);
+      const level = levelOf({
+        host: memory === "host",
         cold,
-        measured: contrast,
-      };
-      const {
-        note,
-        verified,
-        machine: name,
-        provenance,
-        date,
-        ...fields
-      } = probeFields("load_ns", own, machine);
+        own: { warm: latencyOf(own.warm), flushed: latencyOf(own.flushed) },
+        packed: beside,
+        reference: contrastOf(reference),
+      });
       return {
         gpu,
-        memory: memoryName(group.memory),
-        footprint_bytes: group.bytes,
+        memory: memoryName(memory),
+        footprint_bytes: bytes,
         stride_bytes: strideBytes,
         order,
         cache: cold ? "cold" : "warm",
-        ...fields,
-        accesses: own.run?.probe?.accesses ?? null,
-        sms: own.run?.probe ? new Set(own.run.probe.sm).size : null,
-        over_local: ownNs !== null && local !== null ? ownNs / local : null,
-        flushed_ns: contrasts.flushedNs,
-        packed_ns: packedNs,
-        packed_flushed_ns: packedFlushedNs,
-        ...levelOf(contrasts),
+        ...times,
+        accesses: result.run?.probe?.accesses ?? null,
+        sms: result.run?.probe ? new Set(result.run.probe.sm).size : null,
+        over_local: result.run && local ? result.run.samples.convergence.medianNs / local : null,
+        flushed_ns: contrastOf(own)?.flushed?.ns ?? null,
+        packed_ns: beside?.warm?.ns ?? null,
+        packed_flushed_ns: beside?.flushed?.ns ?? null,
+        ...level,
         verified,
         note,
         machine: name,
@@ -166,6 +146,35 @@ export async function loadLatency(machine: Machine, options: LoadLatencyOptions 
   );
 }
 
-function medianOf(result: CellResult | null): number | null {
-  return result?.run?.samples.convergence.medianNs ?? null;
+/** A chain warm and flushed. */
+interface Both {
+  readonly warm: Program;
+  readonly flushed: Program;
+}
+
+/** Chains that differ in memory, size and stride only. */
+class Chains {
+  readonly #options: LoadLatencyOptions & { gpu: number; order: "sequential" | "random" };
+
+  constructor(options: LoadLatencyOptions & { gpu: number; order: "sequential" | "random" }) {
+    this.#options = options;
+  }
+
+  both(memory: Memory, bytes: number, strideBytes: number): Both {
+    const { gpu, order, accesses, sm } = this.#options;
+    const [warm, flushed] = [false, true].map((cold) =>
+      program()
+        .buffer("chain", { ...memorySpec(memory), bytes })
+        .stream("s", { gpu })
+        .probeLoad("s", "chain", {
+          footprintBytes: bytes,
+          strideBytes,
+          order,
+          cold,
+          ...(accesses === undefined ? {} : { accesses }),
+          ...(sm === undefined ? {} : { sm }),
+        }),
+    ) as [Program, Program];
+    return { warm, flushed };
+  }
 }
