@@ -405,22 +405,6 @@ void fuzz() {
   EXPECT(ran > 200 && refused > 200);
 }
 
-// Both clocks over the same 50 ms differ by less than the 200 ppm that an interrupt between readings could
-// make.
-void clockKeepsStep() {
-  const std::uint64_t system = systemNs();
-  const std::uint64_t own = nowNs();
-  std::uint64_t last = own;
-  while (systemNs() - system < 50'000'000) {
-    const std::uint64_t now = nowNs();
-    EXPECT(now >= last);
-    last = now;
-  }
-  const auto elapsed = static_cast<double>(systemNs() - system);
-  const double off = static_cast<double>(nowNs() - own) - elapsed;
-  EXPECT(off < 10'000 && off > -10'000);
-}
-
 const std::map<std::string, std::function<void()>> kTests = {
     {"no-driver", noDriver},
     {"unusable-driver", unusableDriver},
@@ -442,7 +426,6 @@ const std::map<std::string, std::function<void()>> kTests = {
     {"no-tracer", noTracer},
     {"blocks", blocks},
     {"cpu-lists", cpuLists},
-    {"clock", clockKeepsStep},
     {"fuzz", fuzz},
 };
 

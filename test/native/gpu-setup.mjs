@@ -9,6 +9,8 @@
 import * as cuda from "../../dist/kernel/lab/cuda.js";
 import { CudaMachine } from "../../dist/kernel/lab/machines/cuda.js";
 import { setupCosts } from "../../dist/kernel/lab/measure/setup-costs.js";
+import { transfer } from "../../dist/kernel/lab/measure/transfer.js";
+import { verdicts } from "../../dist/kernel/lab/measure/verdicts.js";
 
 const failures = [];
 function must(holds, what) {
@@ -35,10 +37,54 @@ result.setup = costs.objects().map((row) => {
 });
 result.setupSeconds = (performance.now() - began) / 1e3;
 
+// Every pair, every kind of memory; twice, for the second time everything is known.
+const climb = performance.now();
+const table = await verdicts(machine);
+result.verdictSeconds = (performance.now() - climb) / 1e3;
+result.verdicts = table.objects().map((row) => {
+  const { from, to, allocator, verdict, stage, reason, next } = row;
+  const ok = verdict === "ok";
+  must(ok, `GPU ${from} → GPU ${to}, ${allocator}: ${verdict} at ${stage}: ${reason}`);
+  return { ok, from, to, allocator, verdict, stage, reason, next };
+});
+must(table.numRows() === gpus * (gpus - 1) * 3, "a row for each pair and allocator");
+const again = performance.now();
+await verdicts(machine);
+result.verdictAgainSeconds = (performance.now() - again) / 1e3;
+must(result.verdictAgainSeconds < 0.1, "a verdict is asked for once");
+
+// The gate of a machine that knows nothing yet: the first run pays for the ladder, the second does not.
+if (gpus > 1) {
+  const fresh = await CudaMachine.open();
+  const run = async (program) => {
+    const start = performance.now();
+    const { verification, warnings } = await fresh.run(program, {
+      sampling: { budgetMs: 50, maxSamples: 200 },
+    });
+    must(verification.state === "ok", "a program on a pair that is ok runs");
+    return { seconds: (performance.now() - start) / 1e3, warnings };
+  };
+  const push = transfer({ from: 0, to: 1, bytes: 65536 });
+  result.gate = { first: await run(push), second: await run(push) };
+  process.env.P2PLAB_P2P = "off";
+  result.gate.off = await run(push);
+  must(
+    result.gate.off.warnings.some((line) => line.startsWith("host-staged")),
+    "with P2PLAB_P2P=off a run says that it is host-staged",
+  );
+  delete process.env.P2PLAB_P2P;
+  await fresh.close();
+}
+
 // Peer access is as it was: a program that wants it on, one that wants it off, and ad hoc work agree.
 if (gpus > 1) {
-  must(cuda.enablePeer(0, 1) === true, "peer access is off after set-up costs, so that enabling changes it");
-  must(cuda.disablePeer(0, 1) === true, "and disabling takes it back");
+  const on = cuda.enablePeer(0, 1);
+  await setupCosts(machine, { kinds: ["peer-enable", "peer-disable"], sampling: { maxSamples: 5 } });
+  must(cuda.enablePeer(0, 1) === false, "peer access that was on before set-up costs is on after them");
+  must(cuda.disablePeer(0, 1) === true, "peer access can be taken back");
+  await setupCosts(machine, { kinds: ["peer-enable-again"], sampling: { maxSamples: 5 } });
+  must(cuda.disablePeer(0, 1) === false, "peer access that was off before set-up costs is off after them");
+  result.peers = { enabledAnew: on };
 }
 
 await machine.close();

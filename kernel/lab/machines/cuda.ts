@@ -108,19 +108,21 @@ export class CudaMachine implements Machine {
   async #run(program: Program, options: RunOptions): Promise<Run> {
     this.#requireOpen();
     program.validate();
-    const sampling = checkedOptions(options);
+    // Before the ladder, which takes seconds. Set-up work and probes have a sampling of their own.
+    if (program.kind === "transfer") checkedOptions(options);
     this.#requireGpus(program);
     const admitted = await this.#gate.admit(program, options.signal);
-    const run = await this.#runAdmitted(admitted.program, sampling, options);
+    const run = await this.#runAdmitted(admitted.program, options);
     if (admitted.warnings.length === 0) return run;
     return { ...run, warnings: [...admitted.warnings, ...run.warnings] };
   }
 
-  async #runAdmitted(program: Program, sampling: Sampling, options: RunOptions): Promise<Run> {
+  async #runAdmitted(program: Program, options: RunOptions): Promise<Run> {
     if (program.kind === "setup") return await runSetup(this.#addon, program, options, this.provenance);
     throwIfCancelled(options.signal);
     if (program.kind === "probe")
       return await runProbe(this.#addon, this.#reader, program, options, this.provenance);
+    const sampling = checkedOptions(options);
     try {
       const executor = await this.#addon.prepare(
         nativeProgramOf(program, (from, to) => this.#addon.peer(from, to).access),

@@ -62,10 +62,10 @@ export function findingOfBytes(
       `corrupt: a kernel of the owner sees ${wrongByOwner} of ${bytes} bytes wrong, though the host reads all of them right`,
     );
   }
-  const untouched = sentinelBytes > 0 ? `; ${sentinelBytes} of them were never written` : "";
+  const untouched = sentinelBytes > 0 ? ` (${sentinelBytes} as if never written)` : "";
   return found(
     "broken",
-    `corrupt: ${wrongByReadBack} of ${bytes} bytes are wrong, the first at offset ${firstWrong}${untouched}`,
+    `corrupt: ${wrongByReadBack} of ${bytes} bytes wrong${untouched}, the first at offset ${firstWrong}`,
   );
 }
 
@@ -95,5 +95,5 @@ export function findingOfError(stage: Stage, error: AddonError): Finding {
 }
 
 function textOf({ message, hint }: AddonError): string {
-  return hint ? `${message} (${hint.replace(/\.$/, "")})` : message;
+  return hint ? `${message}. ${hint.replace(/\.$/, "")}` : message;
 }

@@ -1,8 +1,10 @@
 /** The rungs that need the GPUs. Runs in the child process only: a bad link may hang or break whoever climbs. */
-import { loadAddon, type NativeAddon, type NativeCheck } from "../../native.js";
-import type { Allocator, CopyEngine } from "../../operations.js";
+import { loadAddon, type NativeAddon, type NativeCheck, type NativeExecutor } from "../../native.js";
+import type { Allocator, CopyEngine, ProbeOperation } from "../../operations.js";
 import { type Program, program } from "../../program.js";
 import type { Stage } from "../../verdict.js";
+import { failureOf } from "../cuda-probe.js";
+import { probeRowsOf } from "../cuda-probe-rows.js";
 import { nativeProgramOf } from "../cuda-program.js";
 import { type AddonError, type Finding, findingOfBytes, findingOfError } from "./findings.js";
 
@@ -10,6 +12,8 @@ import { type AddonError, type Finding, findingOfBytes, findingOfError } from ".
 const BYTES = 2 ** 20;
 /** What one iteration may take: hundreds of times what the slowest link needs for it. */
 const RUN_MS = 2000;
+/** Flags that go to and fro. */
+const ROUNDS = 1000;
 /** What a rung may take besides: its memory, the comparison, a driver that is slow to answer. */
 const RUNG_MS = 10_000;
 /** Making the contexts of two GPUs; minutes without persistence mode have been seen where many GPUs wake up. */
@@ -35,13 +39,17 @@ export async function climb(request: Climb, say: Say): Promise<Finding | null> {
   const found = await enter(request, say);
   if ("outcome" in found) return found;
   const { addon, from, to } = found;
-  const rungs: readonly [Stage, (stage: Stage) => Promise<Finding | null>][] = [
+  const rungs: [Stage, (stage: Stage) => Promise<Finding | null>][] = [
     ["copy-engine write", (stage) => write(addon, from, to, request.allocator, "copy-engine", stage)],
     ["copy-engine read", (stage) => read(addon, from, to, request.allocator, "copy-engine", stage)],
     ["kernel write", (stage) => write(addon, from, to, request.allocator, "kernel-write", stage)],
     ["kernel read", (stage) => read(addon, from, to, request.allocator, "kernel-read", stage)],
     ["put", (stage) => put(addon, from, to, request.allocator, stage)],
   ];
+  // The probe's kernels know plain memory only; in the other kinds the flags of the puts stand for it.
+  if (request.allocator === "malloc") {
+    rungs.push(["ping-pong", (stage) => pingPong(addon, from, to, stage)]);
+  }
   for (const [stage, run] of rungs) {
     say({ stage, withinMs: RUN_MS + RUNG_MS });
     const finding = await caught(stage, () => run(stage));
@@ -177,6 +185,28 @@ async function put(
   return findingOfBytes(stage, checkOf(await verified(addon, sent), 1), null);
 }
 
+/** Two resident kernels answer each other's flags, each in the memory of the GPU that polls it. */
+async function pingPong(addon: NativeAddon, from: number, to: number, stage: Stage): Promise<Finding | null> {
+  const game = program()
+    .buffer("flag", { gpu: from, bytes: 8 })
+    .buffer("otherFlag", { gpu: to, bytes: 8 })
+    .stream("s", { gpu: from })
+    .stream("t", { gpu: to })
+    .probePingPong("s", "t", { flag: "flag", otherFlag: "otherFlag" }, { rounds: ROUNDS });
+  const operation = game.data.operations[0] as ProbeOperation;
+  const probe = await addon.prepareProbe(probeRowsOf(game, operation, (a, b) => addon.peer(a, b).access));
+  try {
+    const { sides } = await probe.measure(1, RUN_MS);
+    const lost = failureOf(sides);
+    if (lost === null) return null;
+    const alone = sides.some((side) => side.state === "alone" || side.state === "never-ran");
+    const reason = `${lost} (kernel 0 runs on the source GPU, kernel 1 on the destination GPU)`;
+    return { outcome: alone ? "inconclusive" : "hang", stage, reason, poisoned: true };
+  } finally {
+    probe.close();
+  }
+}
+
 function pair(from: number, to: number, allocator: Allocator): Program {
   return program()
     .buffer("src", { gpu: from, bytes: BYTES, allocator })
@@ -184,11 +214,27 @@ function pair(from: number, to: number, allocator: Allocator): Program {
 }
 
 async function verified(addon: NativeAddon, wanted: Program): Promise<NativeCheck[]> {
-  const executor = await addon.prepare(nativeProgramOf(wanted.validate(), (a, b) => addon.peer(a, b).access));
+  const executor = await ready(addon, wanted);
   try {
     return await executor.verify(RUN_MS);
   } finally {
     executor.close();
+  }
+}
+
+/** Memory and access are of the rung before, whichever rung needs them. */
+async function ready(addon: NativeAddon, wanted: Program): Promise<NativeExecutor> {
+  try {
+    return await addon.prepare(nativeProgramOf(wanted.validate(), (a, b) => addon.peer(a, b).access));
+  } catch (error) {
+    throw new NotReady(findingOfError("mapping", error as AddonError));
+  }
+}
+
+/** Carries what {@link ready} found out of the rung that asked for it. */
+class NotReady extends Error {
+  constructor(readonly finding: Finding) {
+    super(finding.reason);
   }
 }
 
@@ -202,6 +248,6 @@ async function caught(stage: Stage, run: () => Promise<Finding | null>): Promise
   try {
     return await run();
   } catch (error) {
-    return findingOfError(stage, error as AddonError);
+    return error instanceof NotReady ? error.finding : findingOfError(stage, error as AddonError);
   }
 }

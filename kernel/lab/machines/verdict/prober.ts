@@ -33,6 +33,7 @@ export interface Ground {
 export class Prober {
   readonly #ground: Ground;
   readonly #verdicts = new Map<string, Verdict>();
+  readonly #staged = new Map<string, Finding | null>();
   #child: KillableChild | null = null;
 
   constructor(ground: Ground) {
@@ -84,12 +85,22 @@ export class Prober {
     if (!finding) return verdictOf(cell, null);
     const lost = finding.outcome === "broken" || finding.outcome === "mirror" || finding.outcome === "hang";
     if (!lost) return verdictOf(cell, finding);
-    const staged = await this.#ask("control", { ...cell, allocator: "malloc" });
+    const staged = await this.#control(cell);
     throwIfCancelled(signal);
     const said = staged
       ? `; the same bytes do not arrive when the driver stages them through the host either (${staged.reason})`
       : "; the same bytes arrive when the driver stages them through the host: the direct path alone is at fault";
     return verdictOf(cell, { ...finding, reason: finding.reason + said });
+  }
+
+  /** Whether the bytes of a pair arrive through the host: asked once, whatever the memory. */
+  async #control(cell: Cell): Promise<Finding | null> {
+    const plain: Cell = { ...cell, allocator: "malloc" };
+    const known = this.#staged.get(this.#key(plain));
+    if (known !== undefined) return known;
+    const finding = await this.#ask("control", plain);
+    this.#staged.set(this.#key(plain), finding);
+    return finding;
   }
 
   /** Asks the child, and replaces it when it may not go on. */
@@ -141,7 +152,7 @@ function verdictOf({ from, to, allocator }: Cell, finding: Finding | null): Verd
       to,
       allocator,
       outcome: "ok",
-      stage: "put",
+      stage: allocator === "malloc" ? "ping-pong" : "put",
       reason:
         "every byte and every flag arrived, seen by the GPU that owns the memory and by the host through it",
       next: "",
