@@ -21,7 +21,7 @@ state.after(async () => {
 /** Registers tests, or says why there are none. */
 function when(missing: string | null, register: () => void): void {
   if (missing === null) return register();
-  console.log(`skipped: ${missing}`);
+  console.log(`skipped (optional): ${missing}`);
   state.skip(`skipped (optional): ${missing}`, () => {});
 }
 

@@ -91,7 +91,8 @@ function register(): void {
   test("memory of pools and mappings is delivered into and out of", () => leavesNothing("allocators"));
   test("memory of pools and mappings is closed to whom the program gives no access", () => {
     // The context is broken on purpose, and every release says so: named as a call that may fail.
-    run("rights", { P2PLAB_FAKE_FAIL: "cuMemPoolDestroy=700@100" });
+    for (const name of ["rights-pool", "rights-vmm"])
+      run(name, { P2PLAB_FAKE_FAIL: "cuMemPoolDestroy=700@100" });
   });
   test("puts by flag, ll and ll128 arrive at a receiver that was there first", () =>
     leavesNothing("transfers"));
