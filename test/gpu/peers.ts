@@ -65,11 +65,9 @@ export function execute(
 ): Promise<{ stdout: string; wallMs: number }> {
   return new Promise((resolve, reject) => {
     const began = performance.now();
-    const child = spawn(path, args, {
-      stdio: ["ignore", "pipe", "pipe"],
-      timeout: timeoutMs,
-      killSignal: "SIGKILL",
-    });
+    const child = spawn(path, args, { stdio: ["ignore", "pipe", "pipe"] });
+    // Not spawn's own timeout: its timer goes on, and keeps the process, where the program cannot be started.
+    const timer = setTimeout(() => child.kill("SIGKILL"), timeoutMs);
     let stdout = "";
     let stderr = "";
     child.stdout.setEncoding("utf8").on("data", (text: string) => {
@@ -78,8 +76,12 @@ export function execute(
     child.stderr.setEncoding("utf8").on("data", (text: string) => {
       stderr += text;
     });
-    child.once("error", (error) => reject(new Error(`${path} cannot be run: ${error.message}`)));
+    child.once("error", (error) => {
+      clearTimeout(timer);
+      reject(new Error(`${path} cannot be run: ${error.message}`));
+    });
     child.once("close", (code, signal) => {
+      clearTimeout(timer);
       const wallMs = performance.now() - began;
       if (code === 0) return resolve({ stdout, wallMs });
       const why = signal

@@ -18,11 +18,13 @@ state.after(async () => {
   await machine?.close();
 });
 
-/** Registers tests, or says why there are none. */
+let told = false;
+/** Registers tests, or says once why there are none. */
 function when(missing: string | null, register: () => void): void {
   if (missing === null) return register();
-  console.log(`skipped (optional): ${missing}`);
-  state.skip(`skipped (optional): ${missing}`, () => {});
+  console.log(`skipped: ${missing}`);
+  if (!told) state.skip(`skipped (optional): ${missing}`, () => {});
+  told = true;
 }
 
 const BYTES = 2 ** 26;
