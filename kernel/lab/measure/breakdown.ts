@@ -6,7 +6,7 @@ import { type Bytes, formatBytes, nsToUs, parseBytes, sizes } from "../units.js"
 import { expectMachine, expectOptions, expectSome } from "./expect.js";
 import { fitCurve, timeAt } from "./fit.js";
 import { provenanceFields, type Table, tableOf } from "./table.js";
-import { type Path, transfer } from "./transfer.js";
+import { type Path, pathOf, transfer } from "./transfer.js";
 
 export interface BreakdownOptions {
   from: number;
@@ -73,7 +73,7 @@ export async function breakdown(machine: Machine, options: BreakdownOptions): Pr
       const tracedNs = median(trace.totalNs);
       const totalNs = run.samples.convergence.medianNs;
       rows.push({
-        path,
+        path: pathOf(run, path),
         from: options.from,
         to: options.to,
         bytes,

@@ -5,7 +5,7 @@ import { median, quantileSorted, type SamplingOptions } from "../sampling.js";
 import { type Bytes, formatBytes, gbps, nsToUs, parseBytes } from "../units.js";
 import { expectMachine, expectOptions, expectSome } from "./expect.js";
 import { provenanceFields, type Table, tableOf } from "./table.js";
-import { type Path, transfer } from "./transfer.js";
+import { type Path, pathOf, transfer } from "./transfer.js";
 
 export interface SweepOptions {
   from: number;
@@ -21,7 +21,7 @@ export interface SweepOptions {
  * One-shot latency of a transfer for each size and path: host-observed completion, from the first submit call until the
  * sync has returned. Cells run in random order (fixed seed), so that a drift of the machine does not become a trend.
  *
- * @returns a row a cell, ordered by path and size: `path`, `from`, `to` (data flows from → to, submitted by `from`),
+ * @returns a row a cell, ordered by path and size: `path` (`host-staged` where P2PLAB_P2P=off took `peer`'s place), `from`, `to` (data flows from → to, submitted by `from`),
  * `bytes`, `total_us` (median), `p99_us`, `ci_low_us`, `ci_high_us` (95 % interval of the median), `api_us` (median time
  * in submit calls), `gbps` (bytes / median), `n`, `converged`, `verified`, and the provenance columns.
  */
@@ -42,7 +42,7 @@ export async function sweep(machine: Machine, options: SweepOptions): Promise<Ta
       ...(options.signal ? { signal: options.signal } : {}),
     });
     rows[index] = {
-      path: cell.path,
+      path: pathOf(run, cell.path),
       from: options.from,
       to: options.to,
       bytes: cell.bytes,

@@ -1,4 +1,5 @@
 import { P2pError } from "../errors.js";
+import type { Run } from "../machine.js";
 import { type Program, program, type SyncMethod } from "../program.js";
 import { type Bytes, parseBytes } from "../units.js";
 
@@ -40,4 +41,12 @@ export function transfer(options: TransferOptions): Program {
       ? base.buffer("stage", { host: "pinned", bytes }).copy("s", "src", "stage").copy("s", "stage", "dst")
       : base.copy("s", "src", "dst", { api: path === "driver-staged" ? "peer" : "default" });
   return copies.sync("s", options.sync ?? "spin");
+}
+
+/**
+ * What a table calls the path of a run: the one that was asked for, or `host-staged` where the machine turned peer access off
+ * for it (P2PLAB_P2P=off). Numbers of a staged copy must not stand under `peer`.
+ */
+export function pathOf(run: Run, asked: Path): Path | "host-staged" {
+  return asked === "peer" && !run.program.data.peerAccess ? "host-staged" : asked;
 }
