@@ -24,7 +24,15 @@ class TypedJob : public Job {
   std::shared_ptr<Contents> take() {
     const std::lock_guard lock(mutex_);
     running_ = contents_;
+    taken_ = contents_ != nullptr;
     return std::exchange(contents_, nullptr);
+  }
+
+  // From the worker, when it has let go of the contents: a shared pointer counts as expired already while its
+  // contents are being destroyed.
+  void released() {
+    const std::lock_guard lock(mutex_);
+    taken_ = false;
   }
 
   void cancel() override {
@@ -39,13 +47,14 @@ class TypedJob : public Job {
 
   bool over() override {
     const std::lock_guard lock(mutex_);
-    return !contents_ && running_.expired();
+    return !contents_ && !taken_;
   }
 
  private:
   std::mutex mutex_;
   std::shared_ptr<Contents> contents_;
   std::weak_ptr<Contents> running_;
+  bool taken_ = false;
 };
 
 // Runs `work` with the contents on a thread of the pool; `finish` makes the value of the promise.
@@ -57,6 +66,11 @@ Napi::Promise startJob(Napi::Env env, std::shared_ptr<Contents> contents,
   return PromiseWorker<Result>::start(
       env,
       [job, work = std::move(work)] {
+        struct Release {
+          TypedJob<Contents>& job;
+          ~Release() { job.released(); }
+        };
+        const Release after{*job};
         const std::shared_ptr<Contents> taken = job->take();
         if (!taken) throw Failure(FailureCode::kCancelled, "the process ends", "");
         return work(*taken);

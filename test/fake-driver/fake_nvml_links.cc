@@ -113,10 +113,10 @@ Result nvmlDeviceGetFieldValues(Device device, int count, FieldValue* values) {
 Result nvmlDeviceGetP2PStatus(Device from, Device to, P2pCapability capability, int* status) {
   ENTER("nvmlDeviceGetP2PStatus");
   const char* keys[] = {"read", "write", "nvlink", "atomics", "pci"};
-  give(status, from, keys[capability]);
   const bool access = capability == kP2pRead || capability == kP2pWrite;
-  if (*status == 0 && access && fake::faultyInMachine(fake::Fault::kNoPeer, from->gpu, to->gpu))
-    *status = noPeerStatus();
+  const bool denied = access && fake::faultyInMachine(fake::Fault::kNoPeer, from->gpu, to->gpu);
+  *status = static_cast<int>(
+      valueOr(from->gpu, keys[capability], static_cast<unsigned long long>(denied ? noPeerStatus() : 0)));
   return kSuccess;
 }
 

@@ -100,11 +100,6 @@ const std::map<std::string, unsigned long long>& defaults() {
       {"crc", 0},
       {"tx", 0},
       {"rx", 0},
-      {"read", 0},
-      {"write", 0},
-      {"nvlink", 0},
-      {"atomics", 0},
-      {"pci", 0},
       {"topology", 50},
   };
   return once;
@@ -122,10 +117,14 @@ Library& library() {
 }
 
 unsigned long long valueOf(int gpu, const std::string& key, int link) {
+  return valueOr(gpu, key, defaults().at(key), link);
+}
+
+unsigned long long valueOr(int gpu, const std::string& key, unsigned long long usual, int link) {
   const std::string number = std::to_string(gpu);
   const std::string ofLink = key + ":" + std::to_string(link);
   const long times = ++orders().readings[number + "/" + (link < 0 ? key : ofLink)];
-  unsigned long long value = defaults().at(key);
+  unsigned long long value = usual;
   for (const Rule& rule : orders().values) {
     if (!rule.gpu.empty() && rule.gpu != number) continue;
     if (rule.key != key && (link < 0 || rule.key != ofLink)) continue;

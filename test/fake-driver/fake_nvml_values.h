@@ -30,6 +30,8 @@ Library& library();
 
 // The value of a key as it now reads (P2PLAB_FAKE_NVML); of one of its links where that is not -1.
 unsigned long long valueOf(int gpu, const std::string& key, int link = -1);
+// The same with a usual value of the caller's own, for what depends on more than the key.
+unsigned long long valueOr(int gpu, const std::string& key, unsigned long long usual, int link = -1);
 
 // What a call is made to answer (P2PLAB_FAKE_NVML_FAIL).
 Result failing(const std::string& name);

@@ -369,8 +369,8 @@ function register(): void {
     assert.equal(alive, []);
   });
 
-  test("a process that ends with everything open, and with waits in progress, ends quietly", () => {
-    const { stderr, status } = leftBy(
+  test("a process that ends with everything open, and with waits in progress, leaves nothing", () => {
+    const { alive, stderr, status } = leftBy(
       `const s = cuda.stream(), pause = cuda.compile(source, "pause"), touch = cuda.compile(source, "touch");
        globalThis.kept = [s, s.record(), pause, touch, cuda.graph(s, () => touch.launch({ grid: 1, block: 1, stream: s }, counter))];
        pause.launch({ grid: 1, block: 1, stream: s }, 300e6);
@@ -380,6 +380,7 @@ function register(): void {
     );
     assert.is(status, 4, stderr);
     assert.is(stderr, "");
+    assert.equal(alive, []);
   });
 
   test("a process with a kernel that never ends still ends, and frees nothing under it", () => {

@@ -21,9 +21,9 @@ export interface SweepOptions {
  * One-shot latency of a transfer for each size and path: host-observed completion, from the first submit call until the
  * sync has returned. Cells run in random order (fixed seed), so that a drift of the machine does not become a trend.
  *
- * @returns a row a cell, ordered by path and size: `path` (`host-staged` where P2PLAB_P2P=off took `peer`'s place), `from`, `to` (data flows from → to, submitted by `from`),
- * `bytes`, `total_us` (median), `p99_us`, `ci_low_us`, `ci_high_us` (95 % interval of the median), `api_us` (median time
- * in submit calls), `gbps` (bytes / median), `n`, `converged`, `verified`, and the provenance columns.
+ * @returns a row a cell, ordered by path and size: `path` (`host-staged` where P2PLAB_P2P=off took the place of `peer`),
+ * `from`, `to` (data flows from → to, submitted by `from`), `bytes`, `total_us` (median), `p99_us`, `ci_low_us`,
+ * `ci_high_us` (95 % interval of the median), `api_us` (median time in submit calls), `gbps` (bytes / median), `n`, `converged`, `verified`, and the provenance columns.
  */
 export async function sweep(machine: Machine, options: SweepOptions): Promise<Table> {
   expectMachine(machine, "lab.sweep");

@@ -310,6 +310,8 @@ function register(): void {
     ["the topology", "read=3", "NVML says TNS: the topology does not support it"],
     ["a registry key", "read=4", "NVML says DR: it is turned off by a setting of the driver"],
     ["nothing said", "read=5", "NVML says NS: it is not supported"],
+    ["writes only", "read=0,write=1", "NVML says CNS"],
+    ["nothing known", "read=0,write=0", "NVML sees nothing that stands against it"],
     ["MIG", "read=5,1/mig=1", "GPU 1 is in MIG mode, and slices have no peer access"],
     [
       "the fabric",
