@@ -24,8 +24,9 @@ constexpr std::size_t kMostThreads = 8;
 // the host grants no more threads, on this one.
 template <typename Work>
 std::size_t inParts(std::size_t bytes, const Work& work) {
-  const std::size_t cpus = std::max(1u, std::thread::hardware_concurrency());
-  const std::size_t parts = std::clamp<std::size_t>(bytes / kLeastPart, 1, std::min(cpus, kMostThreads));
+  // Of the process: what the library says of the hardware may be of this thread, which is bound to one CPU.
+  const std::size_t most = std::min<std::size_t>(usableCpus(), kMostThreads);
+  const std::size_t parts = std::clamp<std::size_t>(bytes / kLeastPart, 1, most);
   const std::size_t part = (bytes / parts) & ~std::size_t{7};
   const auto run = [&](std::size_t index) {
     const std::size_t from = index * part;

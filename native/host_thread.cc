@@ -87,9 +87,17 @@ void runAnywhere() noexcept {
   (void)sched_setaffinity(0, sizeof all, &all);
 }
 
+unsigned usableCpus() noexcept {
+  cpu_set_t all;
+  return sched_getaffinity(getpid(), sizeof all, &all) == 0 ? static_cast<unsigned>(CPU_COUNT(&all)) : 1;
+}
+
 #else
 
 void runAnywhere() noexcept {}
+unsigned usableCpus() noexcept {
+  return 1;
+}
 
 PinnedThread::PinnedThread(int) {}
 PinnedThread::~PinnedThread() = default;

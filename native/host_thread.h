@@ -34,4 +34,7 @@ class PinnedThread {
 // may.
 void runAnywhere() noexcept;
 
+// On how many CPUs the process may run; at least 1.
+unsigned usableCpus() noexcept;
+
 }  // namespace p2p

@@ -1,7 +1,5 @@
 #include "ipc_memory.h"
 
-#include <sched.h>
-
 #include <algorithm>
 
 #include "clock.h"
@@ -18,13 +16,7 @@ constexpr std::size_t kPieceBytes = std::size_t{4} << 20;
 
 // Polls; what is not complete after 10 s throws kNotReady.
 void waitFor(const Stream& stream) {
-  const std::uint64_t limit = nowNs() + kLimitNs;
-  for (;;) {
-    const cu::Result result = driver().cuStreamQuery(stream.handle());
-    if (result == cu::kSuccess) return;
-    if (result != cu::kNotReady || nowNs() >= limit) throw cudaFailure(result, "cuStreamQuery");
-    sched_yield();
-  }
+  check(stream.poll(nowNs() + kLimitNs), "cuStreamQuery");
 }
 
 // Memory of another process, open for a scope.

@@ -10,7 +10,6 @@
   X(kFill, p2p_fill) \
   X(kCheck, p2p_check) \
   X(kEmpty, p2p_empty) \
-  X(kHold, p2p_hold) \
   X(kCopy, p2p_copy) \
   X(kCompute, p2p_compute) \
   X(kGate, p2p_gate) \

@@ -43,8 +43,8 @@ class Interval {
   void hold() {
     void* arguments[] = {&holdNs_};
     const CurrentContext current(*stream_.context());
-    P2P_CALL(cuLaunchKernel, stream_.context()->kernel(Kernel::kHold), 1, 1, 1, 1, 1, 1, 0, stream_.handle(),
-             arguments, nullptr);
+    P2P_CALL(cuLaunchKernel, stream_.context()->kernel(Kernel::kCompute), 1, 1, 1, 1, 1, 1, 0,
+             stream_.handle(), arguments, nullptr);
   }
 
   WorkStream& stream_;

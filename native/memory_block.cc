@@ -1,7 +1,5 @@
 #include "memory_block.h"
 
-#include <sched.h>
-
 #include <algorithm>
 #include <cstring>
 #include <mutex>
@@ -39,18 +37,10 @@ void copyOnGpu(const std::shared_ptr<DeviceContext>& context, const Block& dst, 
   const CurrentContext current(*context);
   auto stream = std::make_unique<Stream>(context);
   P2P_CALL(cuMemcpyAsync, dst->address() + dstOffset, src->address() + srcOffset, bytes, stream->handle());
-  const std::uint64_t deadline = nowNs() + kLimitNs;
-  for (;;) {
-    const cu::Result result = driver().cuStreamQuery(stream->handle());
-    if (result == cu::kSuccess) return;
-    if (result != cu::kNotReady) check(result, "cuStreamQuery");
-    if (nowNs() >= deadline) {
-      keep({dst, src, std::move(stream)});
-      throw cudaFailure(result, "cuStreamQuery",
-                        "The copy is not complete after 10 s; its buffers are kept.");
-    }
-    sched_yield();
-  }
+  const cu::Result result = stream->poll(nowNs() + kLimitNs);
+  if (result != cu::kNotReady) return check(result, "cuStreamQuery");
+  keep({dst, src, std::move(stream)});
+  throw cudaFailure(result, "cuStreamQuery", "The copy is not complete after 10 s; its buffers are kept.");
 }
 
 }  // namespace

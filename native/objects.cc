@@ -1,10 +1,13 @@
 #include "objects.h"
 
+#include <sched.h>
+
 #include <cstdint>
 #include <cstring>
 #include <fstream>
 #include <string>
 
+#include "clock.h"
 #include "driver_library.h"
 
 namespace p2p {
@@ -85,6 +88,14 @@ Stream::Stream(std::shared_ptr<DeviceContext> context) : context_(std::move(cont
 
 Stream::~Stream() {
   noteRelease(driver().cuStreamDestroy_v2(handle_));
+}
+
+cu::Result Stream::poll(std::uint64_t deadlineNs) const noexcept {
+  for (;;) {
+    const cu::Result result = driver().cuStreamQuery(handle_);
+    if (result != cu::kNotReady || nowNs() >= deadlineNs) return result;
+    sched_yield();
+  }
 }
 
 Event::Event(std::shared_ptr<DeviceContext> context, bool timing) : context_(std::move(context)) {

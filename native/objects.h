@@ -72,6 +72,10 @@ class Stream {
   cu::Stream handle() const { return handle_; }
   const std::shared_ptr<DeviceContext>& context() const { return context_; }
 
+  // Asks until the stream is complete, giving way to other threads between: what cuStreamQuery answers, and
+  // kNotReady when `deadlineNs` (of nowNs()) has passed first; 0 asks once.
+  cu::Result poll(std::uint64_t deadlineNs) const noexcept;
+
  private:
   std::shared_ptr<DeviceContext> context_;
   cu::Stream handle_ = nullptr;

@@ -1,7 +1,5 @@
 #include "pool_memory.h"
 
-#include <sched.h>
-
 #include <cstdint>
 #include <string>
 
@@ -16,12 +14,7 @@ namespace {
 constexpr std::uint64_t kLimitNs = 10'000'000'000;
 
 cu::Result settle(const Stream& stream) noexcept {
-  const std::uint64_t deadline = nowNs() + kLimitNs;
-  for (;;) {
-    const cu::Result result = driver().cuStreamQuery(stream.handle());
-    if (result != cu::kNotReady || nowNs() >= deadline) return result;
-    sched_yield();
-  }
+  return stream.poll(nowNs() + kLimitNs);
 }
 
 void requirePools(int gpu) {

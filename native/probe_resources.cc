@@ -95,16 +95,11 @@ void ProbeResources::launchWide(int gpu, Kernel kernel, std::uint64_t count,
 }
 
 void ProbeResources::wait(const Stream& stream, std::uint64_t limitNs, const char* what) const {
-  const std::uint64_t deadline = nowNs() + limitNs;
-  for (;;) {
-    const cu::Result result = driver().cuStreamQuery(stream.handle());
-    if (result == cu::kSuccess) return;
-    if (result != cu::kNotReady || nowNs() >= deadline)
-      throw cudaFailure(
-          result, "cuStreamQuery",
-          "(while " + std::string(what) + " on GPU " + std::to_string(stream.context()->gpu()) + ")");
-    sched_yield();
-  }
+  const cu::Result result = stream.poll(nowNs() + limitNs);
+  if (result == cu::kSuccess) return;
+  throw cudaFailure(
+      result, "cuStreamQuery",
+      "(while " + std::string(what) + " on GPU " + std::to_string(stream.context()->gpu()) + ")");
 }
 
 void ProbeResources::putAt(int gpu, cu::DevicePtr address, std::uint64_t value, std::uint64_t limitNs) const {

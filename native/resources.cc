@@ -1,13 +1,10 @@
 #include "resources.h"
 
-#include <sched.h>
-
 #include <algorithm>
 #include <cstring>
 #include <string>
 
 #include "clock.h"
-#include "driver_library.h"
 
 namespace p2p {
 
@@ -109,31 +106,18 @@ void Resources::addSyncMarks(const ProgramRows& program) {
 }
 
 void Resources::settle(int gpu, std::uint64_t limitNs, const char* doing) const {
-  const std::uint64_t deadline = nowNs() + limitNs;
-  for (;;) {
-    const cu::Result result = driver().cuStreamQuery(serviceStream(gpu).handle());
-    if (result == cu::kSuccess) return;
-    if (result != cu::kNotReady || nowNs() >= deadline)
-      throw cudaFailure(result, "cuStreamQuery",
-                        "(while " + std::string(doing) + " on GPU " + std::to_string(gpu) + ")");
-    sched_yield();
-  }
+  const cu::Result result = serviceStream(gpu).poll(nowNs() + limitNs);
+  if (result == cu::kSuccess) return;
+  throw cudaFailure(result, "cuStreamQuery",
+                    "(while " + std::string(doing) + " on GPU " + std::to_string(gpu) + ")");
 }
 
 cu::Result Resources::drain(std::uint64_t deadlineNs) const {
-  const auto poll = [&](const Stream& stream) {
-    cu::Result result = driver().cuStreamQuery(stream.handle());
-    while (result == cu::kNotReady && nowNs() < deadlineNs) {
-      sched_yield();
-      result = driver().cuStreamQuery(stream.handle());
-    }
-    return result;
-  };
   for (const auto& stream : streams_) {
-    if (const cu::Result result = poll(*stream); result != cu::kSuccess) return result;
+    if (const cu::Result result = stream->poll(deadlineNs); result != cu::kSuccess) return result;
   }
   for (const auto& [gpu, service] : service_) {
-    if (const cu::Result result = poll(*service->stream); result != cu::kSuccess) return result;
+    if (const cu::Result result = service->stream->poll(deadlineNs); result != cu::kSuccess) return result;
   }
   return cu::kSuccess;
 }

@@ -1,6 +1,4 @@
 // Set-up work on memory: of a GPU, of a pool, of the host.
-#include <sched.h>
-
 #include "clock.h"
 #include "driver_library.h"
 #include "objects.h"
@@ -115,13 +113,7 @@ class Pool {
 };
 
 void waitFor(const Stream& stream) {
-  const std::uint64_t limit = nowNs() + kLimitNs;
-  for (;;) {
-    const cu::Result result = driver().cuStreamQuery(stream.handle());
-    if (result == cu::kSuccess) return;
-    if (result != cu::kNotReady || nowNs() >= limit) throw cudaFailure(result, "cuStreamQuery");
-    sched_yield();
-  }
+  check(stream.poll(nowNs() + kLimitNs), "cuStreamQuery");
 }
 
 // pool-malloc: cuMemAllocFromPoolAsync. pool-free: cuMemFreeAsync. The stream is idle before either and

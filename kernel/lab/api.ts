@@ -27,5 +27,6 @@ export { Program, program } from "./program.js";
 export { onProgress, type Progress, type ProgressListener } from "./progress.js";
 export { saveRecording, startRecording } from "./recording/recorder.js";
 export { median } from "./sampling.js";
+export { flagsOf, type SeriesShape, shapeOf } from "./series.js";
 export { formatBytes, formatNs, parseBytes, sizes } from "./units.js";
 export { type Outcome, type Verdict, VerdictError, type VerdictOptions } from "./verdict.js";

@@ -31,8 +31,8 @@ export interface ChromeTrace {
 /**
  * The timeline of a traced run as a Chrome trace: open the file in https://ui.perfetto.dev or chrome://tracing.
  * Processes are the host and each GPU, and say by name whether they were measured, recorded or simulated; threads are the
- * lanes of the timeline. Every span is a complete event with bytes, correlation and iteration in its arguments; an arrow
- * leads from a driver call to each piece of work that it submitted. Times are microseconds from the first iteration's t0.
+ * lanes of the timeline. Every span is a complete event with bytes, correlation and iteration in its arguments; where
+ * the tracer recorded the driver's calls, an arrow leads from a call to each piece of work that it submitted. Times are microseconds from the first iteration's t0.
  * @throws P2pError `usage` when the run has no trace.
  */
 export function chromeTrace(run: Run): ChromeTrace {

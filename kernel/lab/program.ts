@@ -6,7 +6,6 @@ import {
   type CopyEngine,
   type NamedKernel,
   type Operation,
-  type Place,
   type ProbeOperation,
   type ProgramData,
   type ProgramKind,
@@ -15,10 +14,18 @@ import {
   type SyncMethod,
   windowBytes,
 } from "./operations.js";
+import {
+  ordinal,
+  placeOf,
+  probeBuffers,
+  requireAligned,
+  requireInside,
+  requireWhole,
+} from "./program-arguments.js";
 import { validate } from "./program-checks.js";
 import { hashOf } from "./program-hash.js";
 import { textOf } from "./program-text.js";
-import { type Bytes, formatBytes, parseBytes } from "./units.js";
+import { type Bytes, parseBytes } from "./units.js";
 
 export type {
   Allocator,
@@ -479,50 +486,4 @@ export class Program {
 /** An empty program to build on. */
 export function program(): Program {
   return new Program({ version: 1, peerAccess: true, buffers: [], streams: [], operations: [] });
-}
-
-function ordinal(gpu: number): number {
-  if (!Number.isInteger(gpu) || gpu < 0) {
-    throw new P2pError("program", `not a GPU number: ${gpu}`, "Count GPUs from 0, as CUDA does.");
-  }
-  return gpu;
-}
-
-function placeOf(spec: { gpu: number; allocator?: Allocator } | { host: "pinned" | "pageable" }): Place {
-  if (!("gpu" in spec)) return { host: spec.host };
-  const { gpu, allocator = "malloc" } = spec;
-  return allocator === "malloc" ? { gpu: ordinal(gpu) } : { gpu: ordinal(gpu), allocator };
-}
-
-/** Buffers that a probe reads or writes. */
-export function probeBuffers(probe: ProbeOperation): string[] {
-  if (probe.kind === "ping-pong") return [probe.flag, probe.otherFlag];
-  return probe.kind === "message-passing" ? [probe.data, probe.flag] : [probe.buffer];
-}
-
-function requireInside(buffer: BufferSpec, offset: number, bytes: number): void {
-  if (Number.isSafeInteger(offset) && offset >= 0 && bytes > 0 && offset + bytes <= buffer.bytes) return;
-  throw new P2pError(
-    "program",
-    `${bytes} bytes at offset ${offset} do not fit in buffer "${buffer.name}" of ${formatBytes(buffer.bytes)}`,
-    "Make the buffer larger, or what it is to hold smaller.",
-  );
-}
-
-function requireWhole(name: string, value: number, least: number, most: number): number {
-  if (Number.isSafeInteger(value) && value >= least && value <= most) return value;
-  throw new P2pError(
-    "program",
-    `${name} is ${value}, not a whole number from ${least} to ${most}`,
-    "Change it to lie in that range.",
-  );
-}
-
-function requireAligned(name: string, value: number, unit: number): number {
-  if (Number.isSafeInteger(value) && value >= 0 && value % unit === 0) return value;
-  throw new P2pError(
-    "program",
-    `${name} is ${value}, not a multiple of ${unit}`,
-    `Round it to a multiple of ${unit}.`,
-  );
 }

@@ -8,8 +8,6 @@ using namespace fake;
 
 namespace {
 
-const Kernel kHold("p2p_hold", [](Launch& launch) { sleepNs(launch.value<std::uint64_t>(0)); });
-
 // touch(int* p): every thread adds 1.
 const Kernel kTouch("touch", [](Launch& launch) {
   launch.view(0, sizeof(std::uint32_t)).add<std::uint32_t>(launch.blocks * launch.threads);

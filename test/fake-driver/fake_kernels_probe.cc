@@ -111,7 +111,7 @@ const Kernel kLoad("p2p_probe_load", [](Launch& launch) {
          done, begin, node);
 });
 
-// One of two kernels that work together, as in probe_kernels.cuh.
+// One of two kernels that work together, as in probe_pair_kernels.cuh.
 struct Partner {
   View meeting;
   unsigned side;

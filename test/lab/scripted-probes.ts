@@ -1,6 +1,7 @@
 import type { Machine, ProvenanceKind, Run } from "../../kernel/lab/machine.js";
 import type { ProbeOperation } from "../../kernel/lab/operations.js";
-import { type Program, probeBuffers } from "../../kernel/lab/program.js";
+import type { Program } from "../../kernel/lab/program.js";
+import { probeBuffers } from "../../kernel/lab/program-arguments.js";
 import { samplingOf, stop } from "../../kernel/lab/sampling.js";
 import { scriptedMachine } from "./scripted-machine.js";
 

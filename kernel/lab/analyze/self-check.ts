@@ -170,7 +170,7 @@ const CHECKS: readonly Check[] = [
       return {
         measured: formatNs(difference),
         ok: wanted >= low - slack && wanted <= high + slack,
-        detail: `95 % interval ${formatNs(low)} to ${formatNs(high)}; ± ${formatNs(slack)} for the timer's step and two free oscillators`,
+        detail: `95 % interval of the error ${formatNs(low - wanted)} to ${formatNs(high - wanted)}; ± ${formatNs(slack)} for the timer's step and two free oscillators`,
       };
     },
   },

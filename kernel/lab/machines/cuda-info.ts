@@ -1,6 +1,7 @@
 import { arch, cpus, release, type } from "node:os";
 import type { GpuInfo, MachineInfo, PairInfo } from "../machine.js";
-import type { NativeAddon, NativeAvailability, NativeDevice, NvmlFacts } from "../native.js";
+import type { NativeAddon, NativeAvailability, NativeDevice } from "../native.js";
+import type { NvmlFacts } from "../native-nvml.js";
 import { linkOf } from "./cuda-links.js";
 import { noPeerReason } from "./cuda-no-peer.js";
 import type { StateReader } from "./cuda-state.js";

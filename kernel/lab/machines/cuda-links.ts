@@ -1,5 +1,5 @@
 import type { PairInfo } from "../machine.js";
-import type { NvmlFacts, NvmlPair } from "../native.js";
+import type { NvmlFacts, NvmlPair } from "../native-nvml.js";
 import type { StateReader } from "./cuda-state.js";
 
 /** What NVML tells of an ordered pair: class and raw rate of the link. */

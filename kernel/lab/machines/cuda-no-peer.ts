@@ -1,5 +1,5 @@
 import type { GpuInfo } from "../machine.js";
-import type { NvmlFacts } from "../native.js";
+import type { NvmlFacts } from "../native-nvml.js";
 import type { StateReader } from "./cuda-state.js";
 
 /** NVML's codes for what stands against peer access, as `nvidia-smi topo -p2p` prints them. */

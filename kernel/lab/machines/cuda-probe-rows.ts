@@ -1,7 +1,8 @@
 import { P2pError } from "../errors.js";
-import { type NativeProbeRows, ProbeCode } from "../native.js";
+import { type NativeProbeRows, ProbeCode } from "../native-probe.js";
 import type { ProbeOperation } from "../operations.js";
-import { type Program, probeBuffers } from "../program.js";
+import type { Program } from "../program.js";
+import { probeBuffers } from "../program-arguments.js";
 
 const ALLOCATORS = { malloc: 0, pool: 3, vmm: 4 } as const;
 const STORES = { volatile: 0, release: 1, atomic: 2 } as const;

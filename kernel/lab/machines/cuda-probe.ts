@@ -1,15 +1,10 @@
 import { P2pError } from "../errors.js";
 import type { ProbeFacts, Provenance, Run, RunOptions, Samples, Verification } from "../machine.js";
-import {
-  type NativeAddon,
-  type NativeProbe,
-  type NativeProbeCheck,
-  type NativeProbeRun,
-  type NativeProbeSide,
-  translate,
-} from "../native.js";
+import { type NativeAddon, translate } from "../native.js";
+import type { NativeProbe, NativeProbeCheck, NativeProbeRun, NativeProbeSide } from "../native-probe.js";
 import type { ProbeOperation } from "../operations.js";
-import { type Program, probeBuffers } from "../program.js";
+import type { Program } from "../program.js";
+import { probeBuffers } from "../program-arguments.js";
 import { median, type Sampling, samplingOf, stop } from "../sampling.js";
 import { DEADLINE_MS, throwIfCancelled } from "./cuda-calls.js";
 import { launchesOf, probeRowsOf } from "./cuda-probe-rows.js";

@@ -1,6 +1,7 @@
 import { P2pError } from "../errors.js";
 import type { Provenance, Run, RunOptions } from "../machine.js";
-import { type NativeAddon, type NativeSetup, translate } from "../native.js";
+import { type NativeAddon, translate } from "../native.js";
+import type { NativeSetup } from "../native-setup.js";
 import type { SetupOperation } from "../operations.js";
 import type { Program } from "../program.js";
 import { type SamplingOptions, samplingOf, stop } from "../sampling.js";

@@ -1,6 +1,6 @@
 import { messageOf } from "../errors.js";
 import type { GpuState, RunState } from "../machine.js";
-import type { NativeNvml, NvmlClocks, NvmlFacts, NvmlLinkCounters, NvmlState } from "../native.js";
+import type { NativeNvml, NvmlClocks, NvmlFacts, NvmlLinkCounters, NvmlState } from "../native-nvml.js";
 
 /** Reads what NVML tells of GPUs. NVML is optional as a whole and value by value: nothing here throws. */
 export class StateReader {

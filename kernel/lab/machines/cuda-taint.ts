@@ -1,4 +1,4 @@
-import type { NvmlFacts, NvmlLinkCounters, NvmlState } from "../native.js";
+import type { NvmlFacts, NvmlLinkCounters, NvmlState } from "../native-nvml.js";
 import { foreignProcesses, isIdle, type Reading } from "./cuda-state.js";
 
 /** A clock that falls by more than this share during a run was not the same clock for all samples. */

@@ -1,4 +1,5 @@
-import type { NativeExecutor, NvmlClocks } from "../native.js";
+import type { NativeExecutor } from "../native.js";
+import type { NvmlClocks } from "../native-nvml.js";
 import { DEADLINE_MS, throwIfCancelled } from "./cuda-calls.js";
 import { isIdle, type StateReader } from "./cuda-state.js";
 

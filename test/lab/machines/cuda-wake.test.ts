@@ -3,7 +3,8 @@ import * as assert from "uvu/assert";
 import { P2pError } from "../../../kernel/lab/errors.js";
 import { StateReader } from "../../../kernel/lab/machines/cuda-state.js";
 import { Waker } from "../../../kernel/lab/machines/cuda-wake.js";
-import type { NativeExecutor, NativeNvml, NvmlClocks, NvmlFacts } from "../../../kernel/lab/native.js";
+import type { NativeExecutor } from "../../../kernel/lab/native.js";
+import type { NativeNvml, NvmlClocks, NvmlFacts } from "../../../kernel/lab/native-nvml.js";
 
 const test = suite("waking GPUs");
 

@@ -1,6 +1,7 @@
 /** The process that opens memory of another: does ipc-open and ipc-close for cuda-setup.ts. */
 import { P2pError } from "../../errors.js";
-import { loadAddon, type NativeSetup } from "../../native.js";
+import { loadAddon } from "../../native.js";
+import type { NativeSetup } from "../../native-setup.js";
 import { serve } from "./serve.js";
 
 /** What the parent asks. GPUs are named by UUID: the two processes may number them differently. */
