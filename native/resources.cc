@@ -5,6 +5,7 @@
 #include <string>
 
 #include "clock.h"
+#include "errors.h"
 
 namespace p2p {
 
