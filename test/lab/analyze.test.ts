@@ -1,5 +1,6 @@
-import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { spawn, spawnSync } from "node:child_process";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
@@ -9,6 +10,7 @@ import { crossover } from "../../kernel/lab/analyze/crossover.js";
 import { ledger, ledgerFile, readLedger } from "../../kernel/lab/analyze/ledger.js";
 import { predict } from "../../kernel/lab/analyze/predict.js";
 import { P2pError } from "../../kernel/lab/errors.js";
+import { packagePath } from "../../kernel/lab/files.js";
 import { type Table, tableOf } from "../../kernel/lab/measure/table.js";
 import { breakdown as breakdownFigure } from "../../kernel/lab/plot/breakdown.js";
 import { latency } from "../../kernel/lab/plot/latency.js";
@@ -182,6 +184,7 @@ analyze("a file that is not a ledger is refused and left as it is", () => {
     holding("{}"),
     holding('{"kind":"toString","id":"a","entered":"x"}'),
     holding('{"kind":"claim","id":"a","entered":"x","says":"s","verdict":"supported"}'),
+    holding('{"kind":"claim","id":"a","entered":"x","says":"s","verdict":"likely","evidence":"e"}'),
     holding('{"kind":"check","id":"a","entered":"x","passed":true}'),
     holding('{"kind":"prediction","id":"a","entered":"x","predicted":1,"unit":"us","measured":"2"}'),
   ]) {
@@ -207,6 +210,7 @@ analyze("a claim that is decided by nothing is refused, never refuted", () => {
     { says: "x", column: "total_us", between: 3 },
     { says: "x", column: "total_us", between: [10, 3] },
     { says: "x", column: "total_us", between: [1, Number.NaN] },
+    { says: "x", column: "total_us", between: [1, Number.POSITIVE_INFINITY] },
     { says: "x", column: "total_us", between: [1, 2, 3] },
     { says: "x", column: "total_us", between: ["1", "2"] },
     null,
@@ -237,6 +241,72 @@ analyze("an entry needs a name, a check properties that are functions, a predict
     assert.throws(action, (error: unknown) => error instanceof P2pError && error.code === "usage");
   }
   assert.equal(readLedger(), []);
+});
+
+analyze("a prediction held against a measurement is no longer open, and one of zero has no ratio", () => {
+  newLedger("closed");
+  const evidence = curveOf([["peer", 8, 10]]);
+  predict("p", "20 us").against(10, evidence);
+  assert.equal(ledger().array("result"), ["measured 10 us"]);
+  const none = predict("zero", "0 us").against(3, evidence);
+  assert.is(none.ratio, null);
+  assert.not.match(String(none), /×/);
+  for (const bad of [undefined, {}, "table"]) {
+    assert.throws(
+      () => predict("q", "1 us").against(1, bad as never),
+      (error: unknown) => error instanceof P2pError && error.code === "usage",
+    );
+  }
+});
+
+analyze("a property that answers neither true nor false does not hold, and says so", () => {
+  newLedger("promise");
+  const result = check("e", 1, { later: (async () => true) as never, one: (() => 1) as never });
+  assert.is(result.passed, false);
+  assert.match(String(result), /a promise, not true or false[\s\S]*number, not true or false/);
+});
+
+analyze("entries of processes that write at the same time all get in", async () => {
+  const file = newLedger("together");
+  const module = packagePath("dist/kernel/lab/analyze/ledger.js");
+  const script = (name: string) => `
+    const { enter } = await import(${JSON.stringify(module)});
+    for (let i = 0; i < 20; i++)
+      enter({ kind: "check", id: "${name}-" + i, passed: true, failed: [], entered: "", provenance: null, machine: null });`;
+  const writers = ["a", "b", "c", "d"].map(
+    (name) =>
+      new Promise<number | null>((resolve) => {
+        spawn(process.execPath, ["--input-type=module", "-e", script(name)], { stdio: "inherit" }).once(
+          "exit",
+          resolve,
+        );
+      }),
+  );
+  assert.equal(await Promise.all(writers), [0, 0, 0, 0]);
+  assert.is(new Set(readLedger().map((entry) => entry.id)).size, 80);
+  assert.not(existsSync(`${file}.lock`));
+});
+
+analyze("the lock of a process that has died is taken away, that of a living one is not", () => {
+  const file = newLedger("dead");
+  const { pid } = spawnSync(process.execPath, ["-e", ""]);
+  writeFileSync(`${file}.lock`, `${hostname()} ${pid}`);
+  check("e", 1, { ok: () => true });
+  assert.is(readLedger().length, 1);
+  const parent = { ...process.env, P2PLAB_LEDGER: file };
+  writeFileSync(`${file}.lock`, `${hostname()} ${process.pid}`);
+  const module = packagePath("dist/kernel/lab/file-lock.js");
+  const waiting = spawnSync(
+    process.execPath,
+    [
+      "--input-type=module",
+      "-e",
+      `const { withFileLock } = await import(${JSON.stringify(module)}); withFileLock(${JSON.stringify(file)}, () => {});`,
+    ],
+    { env: parent, timeout: 1500 },
+  );
+  assert.is(waiting.signal, "SIGTERM", "it went on though the lock was held");
+  rmSync(`${file}.lock`);
 });
 
 analyze("an empty P2PLAB_LEDGER is as good as none", () => {

@@ -24,7 +24,9 @@ export function check<T>(id: string, answer: T | null | undefined, properties: P
     if (answer === null || answer === undefined)
       return { name, holds: false, why: "还没有答案 no answer yet" };
     try {
-      return { name, holds: (properties[name] as (answer: T) => boolean)(answer) === true, why: "" };
+      const says: unknown = (properties[name] as (answer: T) => boolean)(answer);
+      const why = typeof says === "boolean" ? "" : `gave ${kindOf(says)}, not true or false`;
+      return { name, holds: says === true, why };
     } catch (error) {
       return { name, holds: false, why: messageOf(error) };
     }
@@ -40,6 +42,10 @@ export function check<T>(id: string, answer: T | null | undefined, properties: P
     machine: null,
   });
   return result;
+}
+
+function kindOf(value: unknown): string {
+  return value instanceof Promise ? "a promise" : value === null ? "null" : typeof value;
 }
 
 /** What of an answer holds. */

@@ -35,7 +35,7 @@ export function claim(id: string, claimed: RangeClaim | ConditionClaim, evidence
     throw new P2pError(
       "usage",
       `claim "${id}" does not say what is claimed, or by what it is decided`,
-      "Give { says, column, between: [low, high] } or { says, holds, because } with holds true, false or null.",
+      "Give { says, column, between: [low, high] } with two finite numbers, the lower first, or { says, holds, because } with holds true, false or null.",
     );
   }
   const decided = "column" in claimed ? byRange(id, claimed, evidence) : byCondition(claimed);
@@ -62,7 +62,7 @@ function decidable(claimed: RangeClaim | ConditionClaim): boolean {
   const { column, between } = claimed;
   if (typeof column !== "string" || !Array.isArray(between) || between.length !== 2) return false;
   const [low, high] = between;
-  return typeof low === "number" && typeof high === "number" && low <= high;
+  return Number.isFinite(low) && Number.isFinite(high) && low <= high;
 }
 
 function byCondition(claimed: ConditionClaim): { verdict: Verdict; evidence: string } {
@@ -79,9 +79,7 @@ function byRange(id: string, claimed: RangeClaim, table: Table): { verdict: Verd
       "Name a column of the table.",
     );
   }
-  const rows = (table.objects() as Record<string, unknown>[]).filter(
-    (row) => typeof row[column] === "number",
-  );
+  const rows = (table.objects() as Record<string, unknown>[]).filter((row) => Number.isFinite(row[column]));
   if (rows.length === 0) return { verdict: "not-testable", evidence: `no value in ${column}` };
   const shown = rows.map((row) => {
     const value = row[column] as number;

@@ -1,10 +1,12 @@
 import { existsSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { messageOf, P2pError } from "../errors.js";
+import { withFileLock } from "../file-lock.js";
 import { writeFileAtomic } from "../files.js";
 import { type Table, tableOf } from "../measure/table.js";
 
-export type Verdict = "supported" | "refuted" | "not-testable";
+const VERDICTS = ["supported", "refuted", "not-testable"] as const;
+export type Verdict = (typeof VERDICTS)[number];
 
 interface EntryBase {
   /** Stable name, such as `01-launch-overhead`. */
@@ -89,6 +91,9 @@ function notAnEntry(value: unknown): string | null {
     ([field, type]) => typeof entry[field] !== type,
   );
   if (wrong) return `(${entry.kind}) has no ${wrong[0]}`;
+  if (entry.kind === "claim" && !VERDICTS.includes(entry.verdict as Verdict)) {
+    return `(claim) has the verdict ${JSON.stringify(entry.verdict)}`;
+  }
   if (entry.kind === "prediction" && entry.measured !== null && typeof entry.measured !== "number") {
     return "(prediction) has a measured value that is no number";
   }
@@ -108,12 +113,20 @@ export function expectId(id: unknown, who: string): asserts id is string {
   );
 }
 
-/** Adds an entry, or replaces the one of the same kind, id and machine. */
+/**
+ * Adds an entry, or replaces the one of the same kind, id and machine; a prediction that is held against a measurement is no
+ * longer open. Two notebooks that enter at once both get in.
+ */
 export function enter(entry: LedgerEntry): void {
   const same = (other: LedgerEntry) =>
-    other.kind === entry.kind && other.id === entry.id && other.machine === entry.machine;
-  const entries = [...readLedger().filter((other) => !same(other)), entry];
-  writeFileAtomic(ledgerFile(), `${JSON.stringify({ schema: SCHEMA, entries }, null, 1)}\n`);
+    other.kind === entry.kind &&
+    other.id === entry.id &&
+    (other.machine === entry.machine || (other.kind === "prediction" && other.measured === null));
+  const file = ledgerFile();
+  withFileLock(file, () => {
+    const entries = [...readLedger().filter((other) => !same(other)), entry];
+    writeFileAtomic(file, `${JSON.stringify({ schema: SCHEMA, entries }, null, 1)}\n`);
+  });
 }
 
 /** The ledger as a table: `kind`, `id`, `says`, `result`, `evidence`, `entered`, `machine`, `provenance`. */

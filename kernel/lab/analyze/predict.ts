@@ -1,4 +1,5 @@
 import { P2pError } from "../errors.js";
+import { expectTable } from "../measure/expect.js";
 import { provenancesOf, type Table } from "../measure/table.js";
 import { type MimeBundle, richDisplay } from "../rich.js";
 import { enter, expectId, type PredictionEntry } from "./ledger.js";
@@ -48,6 +49,7 @@ export class Prediction {
         `Give a number in ${this.unit}.`,
       );
     }
+    expectTable(evidence, [], `prediction "${this.id}"`);
     const entry = this.entry(measured, evidence);
     enter(entry);
     return new Outcome(entry);
@@ -84,15 +86,16 @@ export class Outcome {
     this.entry = entry;
   }
 
-  /** Measured over predicted. */
-  get ratio(): number {
-    return (this.entry.measured as number) / this.entry.predicted;
+  /** Measured over predicted; null where the guess was zero. */
+  get ratio(): number | null {
+    return this.entry.predicted === 0 ? null : (this.entry.measured as number) / this.entry.predicted;
   }
 
   toString(): string {
     const { id, predicted, unit, measured, provenance } = this.entry;
     const short = (value: number) => Number(value.toPrecision(3));
-    return `${id}: 猜 ${short(predicted)} ${unit}, 得 ${short(measured as number)} ${unit} (× ${short(this.ratio)}) [${provenance}]`;
+    const times = this.ratio === null ? "" : ` (× ${short(this.ratio)})`;
+    return `${id}: 猜 ${short(predicted)} ${unit}, 得 ${short(measured as number)} ${unit}${times} [${provenance ?? "no measurement"}]`;
   }
 
   [richDisplay](): MimeBundle {
