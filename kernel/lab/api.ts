@@ -18,9 +18,16 @@ export { type LoadLatencyOptions, loadLatency } from "./measure/load-latency.js"
 export { type PingPongOptions, pingPong } from "./measure/ping-pong.js";
 export type { Memory } from "./measure/probe-cells.js";
 export { type SetupCostsOptions, setupCosts } from "./measure/setup-costs.js";
+export type { Metric } from "./measure/summary.js";
 export { type SweepOptions, sweep } from "./measure/sweep.js";
 export { type Table, tableOf } from "./measure/table.js";
-export { type Path, type TransferOptions, transfer } from "./measure/transfer.js";
+export {
+  type Direction,
+  type Initiator,
+  type Path,
+  type TransferOptions,
+  transfer,
+} from "./measure/transfer.js";
 export { verdicts } from "./measure/verdicts.js";
 export { machines, type OpenMachine, open, opened } from "./open.js";
 export { Program, program } from "./program.js";

@@ -42,3 +42,10 @@ export function expectOptions(options: unknown, who: string): void {
     'Give at least { from: 0, to: 1, bytes: "8 B" }.',
   );
 }
+
+/** @throws P2pError `usage` when options hold a name that does not exist: a misspelt one must not be passed over. */
+export function expectNames(options: object, names: readonly string[], who: string): void {
+  const unknown = Object.keys(options).find((name) => !names.includes(name));
+  if (unknown === undefined) return;
+  throw new P2pError("usage", `${who} has no option "${unknown}"`, `It takes ${names.join(", ")}.`);
+}
