@@ -173,6 +173,28 @@ analyze("the ledger lasts in one file, replaces an entry by its name, and is nev
   assert.is(JSON.parse(readFileSync(file, "utf8")).schema, "p2plab-ledger/1");
 });
 
+analyze("the ledger's table holds what was claimed and found as numbers, null for what is no range", () => {
+  newLedger("ranges");
+  const evidence = curveOf([
+    ["peer", 8, 3],
+    ["peer", 16, 10.1],
+  ]);
+  claim("closed", { says: "3–10", column: "total_us", between: [3, 10] }, evidence);
+  claim("condition", { says: "x", holds: true, because: "y" }, evidence);
+  predict("guess", "20 us").against(10, evidence);
+  predict("unanswered", "20 us");
+  const columns = ["id", "quantity", "claimed_low", "claimed_high", "found_low", "found_high"];
+  assert.equal(
+    (ledger().objects() as Record<string, unknown>[]).map((row) => columns.map((name) => row[name])),
+    [
+      ["closed", "total_us", 3, 10, 3, 10.1],
+      ["condition", null, null, null, null, null],
+      ["guess", "us", 20, 20, 10, 10],
+      ["unanswered", "us", 20, 20, null, null],
+    ],
+  );
+});
+
 analyze("a file that is not a ledger is refused and left as it is", () => {
   const file = newLedger("foreign");
   const holding = (entry: string) => `{"schema":"p2plab-ledger/1","entries":[${entry}]}`;
@@ -185,6 +207,9 @@ analyze("a file that is not a ledger is refused and left as it is", () => {
     holding('{"kind":"toString","id":"a","entered":"x"}'),
     holding('{"kind":"claim","id":"a","entered":"x","says":"s","verdict":"supported"}'),
     holding('{"kind":"claim","id":"a","entered":"x","says":"s","verdict":"likely","evidence":"e"}'),
+    holding(
+      '{"kind":"claim","id":"a","entered":"x","says":"s","verdict":"refuted","evidence":"e","range":{}}',
+    ),
     holding('{"kind":"check","id":"a","entered":"x","passed":true}'),
     holding('{"kind":"prediction","id":"a","entered":"x","predicted":1,"unit":"us","measured":"2"}'),
   ]) {

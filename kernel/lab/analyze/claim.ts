@@ -70,7 +70,11 @@ function byCondition(claimed: ConditionClaim): { verdict: Verdict; evidence: str
   return { verdict, evidence: claimed.because };
 }
 
-function byRange(id: string, claimed: RangeClaim, table: Table): { verdict: Verdict; evidence: string } {
+function byRange(
+  id: string,
+  claimed: RangeClaim,
+  table: Table,
+): Pick<ClaimEntry, "verdict" | "evidence" | "range"> {
   const { column, between } = claimed;
   if (!table.columnNames().includes(column)) {
     throw new P2pError(
@@ -80,7 +84,14 @@ function byRange(id: string, claimed: RangeClaim, table: Table): { verdict: Verd
     );
   }
   const rows = (table.objects() as Record<string, unknown>[]).filter((row) => Number.isFinite(row[column]));
-  if (rows.length === 0) return { verdict: "not-testable", evidence: `no value in ${column}` };
+  const ends = [between[0], between[1]] as const;
+  if (rows.length === 0) {
+    return {
+      verdict: "not-testable",
+      evidence: `no value in ${column}`,
+      range: { column, claimed: ends, found: null },
+    };
+  }
   const shown = rows.map((row) => {
     const value = row[column] as number;
     const where = [row.path, typeof row.bytes === "number" ? formatBytes(row.bytes) : null].filter(
@@ -92,9 +103,11 @@ function byRange(id: string, claimed: RangeClaim, table: Table): { verdict: Verd
     const value = row[column] as number;
     return value >= between[0] && value <= between[1];
   });
+  const values = rows.map((row) => row[column] as number);
   return {
     verdict: holds ? "supported" : "refuted",
     evidence: `${column} ${shown.join("; ")} (claimed ${between[0]}–${between[1]})`,
+    range: { column, claimed: ends, found: [Math.min(...values), Math.max(...values)] },
   };
 }
 

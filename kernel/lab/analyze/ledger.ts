@@ -23,6 +23,17 @@ export interface ClaimEntry extends EntryBase {
   readonly says: string;
   readonly verdict: Verdict;
   readonly evidence: string;
+  /** Of a claim about a range only. */
+  readonly range?: ClaimedRange;
+}
+
+/** The range that a claim names, and the range of the values it was held against. */
+export interface ClaimedRange {
+  /** Column of the evidence; its name carries the unit. */
+  readonly column: string;
+  readonly claimed: readonly [low: number, high: number];
+  /** Null when the evidence holds no value. */
+  readonly found: readonly [low: number, high: number] | null;
 }
 
 export interface PredictionEntry extends EntryBase {
@@ -97,10 +108,22 @@ function notAnEntry(value: unknown): string | null {
   if (entry.kind === "prediction" && entry.measured !== null && typeof entry.measured !== "number") {
     return "(prediction) has a measured value that is no number";
   }
+  if (entry.kind === "claim" && entry.range !== undefined && !isRange(entry.range)) {
+    return "(claim) has a range that is none";
+  }
   const failed = entry.kind === "check" ? entry.failed : [];
   return Array.isArray(failed) && failed.every((name) => typeof name === "string")
     ? null
     : "(check) has no list of failed properties";
+}
+
+function isRange(value: unknown): value is ClaimedRange {
+  const pair = (ends: unknown) =>
+    Array.isArray(ends) && ends.length === 2 && ends.every((end) => typeof end === "number");
+  const range = value as ClaimedRange | null;
+  return (
+    typeof range?.column === "string" && pair(range.claimed) && (range.found === null || pair(range.found))
+  );
 }
 
 /** @throws P2pError `usage` unless it can name an entry. */
@@ -129,7 +152,11 @@ export function enter(entry: LedgerEntry): void {
   });
 }
 
-/** The ledger as a table: `kind`, `id`, `says`, `result`, `evidence`, `entered`, `machine`, `provenance`. */
+/**
+ * The ledger as a table: `kind`, `id`, `says`, `result`, `evidence`, then of range claims and predictions `quantity` (the
+ * column claimed about, with its unit in the name; the unit of a prediction), `claimed_low`, `claimed_high`, `found_low`,
+ * `found_high` (in that unit; null where there is none), then `entered`, `machine`, `provenance`.
+ */
 export function ledger(): Table {
   const rows = readLedger().map((entry) => ({
     kind: entry.kind,
@@ -151,9 +178,48 @@ export function ledger(): Table {
             ? "open"
             : `measured ${Number(entry.measured.toPrecision(3))} ${entry.unit}`,
     evidence: entry.kind === "claim" ? entry.evidence : entry.kind === "check" ? entry.failed.join("; ") : "",
+    ...rangeFields(entry),
     entered: entry.entered,
     machine: entry.machine,
     provenance: entry.provenance,
   }));
-  return tableOf(rows, ["kind", "id", "says", "result", "evidence", "entered", "machine", "provenance"]);
+  return tableOf(rows, COLUMNS);
+}
+
+const COLUMNS = [
+  "kind",
+  "id",
+  "says",
+  "result",
+  "evidence",
+  "quantity",
+  "claimed_low",
+  "claimed_high",
+  "found_low",
+  "found_high",
+  "entered",
+  "machine",
+  "provenance",
+];
+
+function rangeFields(entry: LedgerEntry): Record<string, unknown> {
+  if (entry.kind === "claim" && entry.range) {
+    const { column, claimed, found } = entry.range;
+    return {
+      quantity: column,
+      claimed_low: claimed[0],
+      claimed_high: claimed[1],
+      found_low: found?.[0] ?? null,
+      found_high: found?.[1] ?? null,
+    };
+  }
+  if (entry.kind !== "prediction") return {};
+  const { unit, predicted, measured } = entry;
+  return {
+    quantity: unit,
+    claimed_low: predicted,
+    claimed_high: predicted,
+    found_low: measured,
+    found_high: measured,
+  };
 }
