@@ -2,7 +2,8 @@ import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { P2pError } from "../../kernel/lab/errors.js";
 import { Graph, type LinkSpec } from "../../kernel/lab/topology/graph.js";
-import { TOPOLOGIES, type Topology } from "../../kernel/lab/topology/presets.js";
+import { TOPOLOGIES } from "../../kernel/lab/topology/presets.js";
+import type { Topology } from "../../kernel/lab/topology/topology.js";
 
 const test = suite("topology");
 
@@ -36,10 +37,24 @@ function codeOf(action: () => unknown): string {
   return "none";
 }
 
-test("the presets are the five documented machines", () => {
+test("the presets are the documented machines", () => {
   assert.equal(
     TOPOLOGIES.map((topology) => topology.name),
-    ["hgx-h100-8", "hgx-h200-8", "dgx-a100-8", "pcie-gen4-2", "rtx4090-2"],
+    [
+      "hgx-h100-8",
+      "hgx-h200-8",
+      "hgx-h100-16",
+      "vm-h200-2",
+      "gb200-nvl72",
+      "dgx-a100-8",
+      "dgx2-v100-16",
+      "dgx1-v100-8",
+      "pcie-8",
+      "pcie-4",
+      "pcie-gen4-2",
+      "rtx3090-4",
+      "rtx4090-2",
+    ],
   );
 });
 
@@ -118,7 +133,7 @@ test("NVLinks of unequal number give the class of the narrower one", () => {
 });
 
 test("a way over NVLink is taken even where PCIe has as few hops", () => {
-  assert.equal(preset("dgx-a100-8").graph.route("gpu0", "gpu1").nodes, ["gpu0", "nvswitch", "gpu1"]);
+  assert.equal(preset("dgx-a100-8").graph.route("gpu0", "gpu1").nodes, ["gpu0", "nvswitch0", "gpu1"]);
 });
 
 test("no way passes through another GPU", () => {
@@ -171,12 +186,15 @@ test("a way's rate is its narrowest hop's in the direction it is taken", () => {
   assert.is(graph.route("gpu0", "cpu0").rawGbps, 31);
 });
 
-test("every GPU reaches every other and the host, both ways alike", () => {
+test("every GPU reaches every other and the memory of its computer, both ways alike", () => {
   for (const { graph, gpuCount } of TOPOLOGIES) {
+    assert.is(graph.gpuCount, gpuCount);
     for (let gpu = 0; gpu < gpuCount; gpu++) {
-      const up = graph.route(`gpu${gpu}`, "cpu0");
-      assert.equal([...graph.route("cpu0", `gpu${gpu}`).nodes].reverse(), up.nodes);
+      const memory = graph.memoryOf(gpu);
+      const up = graph.route(`gpu${gpu}`, memory);
+      assert.equal([...graph.route(memory, `gpu${gpu}`).nodes].reverse(), up.nodes);
       assert.is(up.nodes.filter((node) => graph.kindOf(node) === "gpu").length, 1);
+      assert.not.ok(up.nodes.some((node) => graph.kindOf(node) === "network"));
       for (let to = 0; to < gpuCount; to++) {
         if (to !== gpu) assert.is(graph.pairClass(gpu, to), graph.pairClass(to, gpu));
       }

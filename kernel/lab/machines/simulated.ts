@@ -12,7 +12,8 @@ import type {
 import type { Program } from "../program.js";
 import { Random, seedOf } from "../random.js";
 import { type Sampling, samplingOf, stop } from "../sampling.js";
-import { TOPOLOGIES, type Topology } from "../topology/presets.js";
+import { TOPOLOGIES } from "../topology/presets.js";
+import { peerRefusal, type Topology } from "../topology/topology.js";
 import { formatBytes } from "../units.js";
 import { AMPERE, type Costs, HOPPER } from "./simulation/costs.js";
 import { execute } from "./simulation/execute.js";
@@ -62,6 +63,14 @@ export class SimulatedMachine implements Machine {
         `Use one of: ${PRESETS.map((preset) => `sim:${preset.name}`).join(", ")}.`,
       );
     }
+    return SimulatedMachine.of(topology, options);
+  }
+
+  /**
+   * A model of any topology, such as one read from a file.
+   * @throws P2pError `usage` for a seed that is no whole number.
+   */
+  static of(topology: Topology, options: { seed?: number } = {}): SimulatedMachine {
     const seed = options.seed ?? 1;
     if (!Number.isSafeInteger(seed)) {
       throw new P2pError("usage", `a seed of ${seed}`, "Give a whole number.");
@@ -113,7 +122,7 @@ export class SimulatedMachine implements Machine {
   }
 
   #requireGpus(program: Program): void {
-    const { gpuCount, peerRefused } = this.#topology;
+    const { gpuCount } = this.#topology;
     const missing = program.gpus.find((gpu) => gpu >= gpuCount);
     if (missing !== undefined) {
       throw new P2pError(
@@ -122,11 +131,22 @@ export class SimulatedMachine implements Machine {
         `Use GPU numbers from 0 to ${gpuCount - 1}, or open a machine with more GPUs.`,
       );
     }
-    const pair = program.data.peerAccess && peerRefused ? program.pairs[0] : undefined;
-    if (pair) {
+    const hosts = new Set(program.gpus.map((gpu) => this.#topology.graph.hostOf(`gpu${gpu}`)));
+    const usesHosts = !program.data.peerAccess || program.data.buffers.some(({ place }) => "host" in place);
+    if (hosts.size > 1 && usesHosts) {
       throw new P2pError(
         "not-available",
-        `no peer access from GPU ${pair.from} to GPU ${pair.to}: ${peerRefused?.reason}`,
+        `the program moves bytes through host memory, but its GPUs are in ${hosts.size} computers (${this.info.name})`,
+        "Use GPUs of one computer, or only peer copies where NVLink joins the computers.",
+      );
+    }
+    if (!program.data.peerAccess) return;
+    for (const { from, to } of program.pairs) {
+      const refused = peerRefusal(this.#topology, from, to);
+      if (!refused) continue;
+      throw new P2pError(
+        "not-available",
+        `no peer access from GPU ${from} to GPU ${to}: ${refused.reason}`,
         'Use path "staged" to go through host memory by hand, or let the driver stage the copy with .peerAccess(false).',
       );
     }
@@ -211,21 +231,21 @@ class Turns {
 }
 
 function infoOf(topology: Topology, seed: number): MachineInfo {
-  const { graph, gpu, gpuCount, peerRefused } = topology;
+  const { graph, gpu, gpuCount, peerRefused, unknown } = topology;
   const gpus = [...Array(gpuCount).keys()];
   const pairs = gpus.flatMap((from) =>
     gpus
       .filter((to) => to !== from)
       .map((to): PairInfo => {
-        const link = graph.pairClass(from, to);
+        const refused = peerRefusal(topology, from, to);
         return {
           from,
           to,
-          peerAccess: peerRefused === null,
+          peerAccess: refused === null,
           nativeAtomics: null,
-          link,
+          link: graph.pairClass(from, to),
           rawGbps: graph.route(`gpu${from}`, `gpu${to}`).rawGbps,
-          reason: peerRefused?.reason ?? null,
+          reason: refused?.reason ?? null,
         };
       }),
   );
@@ -245,6 +265,7 @@ function infoOf(topology: Topology, seed: number): MachineInfo {
       simulation: "discrete events: one host thread, streams, copy engines, max-min fair links",
       sources: sourcesOf(topology),
       peer_access: peerRefused ? `refused: ${peerRefused.reason} (${peerRefused.source})` : "granted",
+      ...(unknown.length > 0 ? { unknown: unknown.join(" ") } : {}),
       seed,
     },
   };

@@ -63,6 +63,42 @@ function host(port: LinkSpec, bothGbps: number, source: string): LinkSpec {
 
 export const NVLINK4_H100: LinkSpec = nvlink(18, 450, 397.5, "raw STAS; copy M07 nvbandwidth write CE");
 export const NVLINK4_H200: LinkSpec = nvlink(18, 450, 396.4, "raw STAS; copy STAS (M34)");
+/** The rate of DGX-2 a link, which other machines with V100 confirm: 48.5 GB/s both ways over one link (M16). */
+export function nvlink2(links: number): LinkSpec {
+  return nvlink(
+    links,
+    25 * links,
+    (145.57 / 6) * links,
+    "raw STAS, 25 GB/s a link; copy DERIVED from M05, 145.57 GB/s over 6 links; latency ASSUMPTION as NVLink4",
+  );
+}
+
+/**
+ * Between the NVSwitches of the two boards of a DGX-2; half of 2.4 TB/s each way. It adds no latency of its own: one and two
+ * switches on the way show no difference (TART, M05).
+ */
+export const NVSWITCH_TRUNK_DGX2: LinkSpec = {
+  ...nvlink2(48),
+  rawGbps: 1200,
+  latencyNs: 0,
+  source:
+    "raw TART bisection 2.4 TB/s; copy as NVLink2 (M05); latency TART, M05: no difference of 1 and 2 switches",
+};
+
+/** Bridges of GA102 boards, RTX A6000 and RTX 3090. */
+export const NVLINK3_BRIDGE: LinkSpec = nvlink(
+  4,
+  56.25,
+  52.2,
+  "raw SIBO, 4 links of 14.0625 GB/s; copy SIBO (M36) RTX A6000; latency ASSUMPTION as NVLink4",
+);
+export const NVLINK5_GB200: LinkSpec = nvlink(
+  18,
+  900,
+  797.9,
+  "raw STAS; copy M32 nvbandwidth multinode read CE, 797.65-798.25 GB/s; latency ASSUMPTION as NVLink4",
+);
+
 export const NVLINK3_A100: LinkSpec = nvlink(
   12,
   300,
@@ -78,6 +114,22 @@ export const PCIE4: LinkSpec = pcie(
   "raw STAS; H2D M14; D2H ASSUMPTION as H2D, which M14 does not give (RTX 4090: 26.3-27.1)",
 );
 export const PCIE4_4090: LinkSpec = pcie(31, 26.7, 25.2, "raw STAS; nvbandwidth #15, middle of the ranges");
+
+/**
+ * Gen3 has no published figure of both directions at once; the share of one way is that of Gen4: 37.5 of 26 GB/s (M14).
+ */
+export const PCIE3: LinkSpec = pcie(
+  15.75,
+  12,
+  12,
+  "raw DERIVED, 16 lanes of 8 GT/s less 128b/130b; copy NCCL-TOPO, 12 GB/s; V100 in a cloud 9.6 H2D, 11.4 D2H (NUMBERS 2.5)",
+);
+export const HOST_GEN3: LinkSpec = host(
+  PCIE3,
+  (12 * 37.5) / 26,
+  "both ways DERIVED: as Gen4, 37.5 of 26 GB/s (M14)",
+);
+export const PCIE5_H200_VM: LinkSpec = pcie(63, 54.1, 53.3, "raw STAS; copy OWN-H200 nvbandwidth D2H, H2D");
 
 /**
  * FITTED, the only such figure: with 63 the model's staged copies in both directions at once between the sockets of an
@@ -113,6 +165,48 @@ export const SOCKET_LINK: LinkSpec = {
     "rate H100LOG STREAM on the remote node; latency M5, half of 0.83 - 0.70 us; raw ASSUMPTION as the rate, link counts differ by board",
 };
 
+export const HOST_GEN5_H200_VM: LinkSpec = host(
+  PCIE5_H200_VM,
+  63,
+  "both ways as H100: OWN-H200 staged bidirectional 52 GB/s equals M07",
+);
+
+/** From a GB200 GPU to the memory of its Grace. */
+export const C2C_GB200: LinkSpec = {
+  kind: "c2c",
+  width: 1,
+  rawGbps: 450,
+  forwardGbps: 377,
+  backwardGbps: 359,
+  bothGbps: 175 + 172,
+  latencyNs: HOST_HOP_NS,
+  source:
+    "raw STAS, C2C 450 GB/s; copy ASSUMPTION as GB300 station, D2H 377, H2D 359, 172 + 175 both at once (STAS); latency ASSUMPTION as a PCIe root port",
+};
+
+/** Between the two Grace CPUs of a tray. */
+export const SOCKET_LINK_GRACE: LinkSpec = {
+  ...SOCKET_LINK,
+  rawGbps: 150,
+  forwardGbps: 110,
+  backwardGbps: 110,
+  source:
+    "raw and rate GB300 tray, 150 nominal, 110 measured (AI-fundamentals #22); latency ASSUMPTION as x86",
+};
+
+/** One port of a ConnectX-7 and its share of one switch. */
+export const NETWORK_NDR: LinkSpec = {
+  kind: "network",
+  width: 4,
+  rawGbps: 50,
+  forwardGbps: 46.25,
+  backwardGbps: 46.25,
+  bothGbps: null,
+  latencyNs: (1440 + 600) / 2 - 2 * PCIE_HOP_NS,
+  source:
+    "raw NDR 400 Gb/s; rate AZHC thresholds of GPU memory over NDR, middle of 360-380 Gb/s; latency DERIVED, half of M5 write latency 1.44 us and a switch of 0.6 us (STAS, HDR), less two PCIe hops",
+};
+
 export const HOST_MEMORY: Figure = {
   value: 151,
   source: "H100LOG STREAM triad on the local node, lower end",
@@ -124,21 +218,30 @@ export const PEER_WRITE_H200: Figure = { value: 396.4, source: "STAS (M34); OWN-
 export const PEER_READ_H200: Figure = { value: 393.7, source: "OWN-H200 nvbandwidth read CE" };
 export const PEER_WRITE_A100: Figure = { value: 276.4, source: "M14 nvbandwidth write CE" };
 export const PEER_READ_A100: Figure = { value: 276.4, source: "ASSUMPTION as write; M02 269.6-276.9" };
+export const PEER_WRITE_V100: Figure = { value: 145.57, source: "M05 and M06 P2P writes, every pair" };
+export const PEER_READ_V100: Figure = { value: 145.5, source: "M05 and M06 P2P reads, every pair" };
+export const PEER_WRITE_GB200: Figure = {
+  value: 797.9,
+  source: "ASSUMPTION as read; M12 743-750 by another test",
+};
+export const PEER_READ_GB200: Figure = { value: 797.9, source: "M32 nvbandwidth multinode read CE" };
+export const PEER_BRIDGE: Figure = { value: 52.2, source: "SIBO (M36) RTX A6000, each way" };
+export const PEER_WRITE_H200_VM: Figure = { value: 396.1, source: "OWN-H200 nvbandwidth write CE" };
+
+/**
+ * A root complex passes requests between its ports on in packets of 64 bytes, which take a sixth more of a link; so NCCL's
+ * model counts them.
+ */
+export const PEER_PCIE4_THROUGH_CPU: Figure = {
+  value: 24.18 / 1.2,
+  source: "DERIVED from M08 same socket and NCCL-TOPO, 6/5 of the traffic for peer access through a CPU",
+};
+export const HOST_MEMORY_GRACE: Figure = {
+  value: 377,
+  source: "ASSUMPTION: at least what one GPU draws over C2C (STAS GB300 D2H); no STREAM figure published",
+};
 export const PEER_WRITE_PCIE4: Figure = { value: 24.18, source: "M08 same socket, most frequent value" };
 export const PEER_READ_PCIE4: Figure = {
   value: 24.18,
   source: "ASSUMPTION as write; RTX A6000 26.3 read CE",
-};
-
-/** The test counts read and write of a copy within a GPU, so that the payload is half of its figure. */
-export const LOCAL_COPY_H100: Figure = { value: 1440, source: "M07 diagonal 2880 / 2" };
-export const LOCAL_COPY_H200: Figure = {
-  value: 1440,
-  source: "ASSUMPTION as H100 (M07): no H200 diagonal published; its memory is faster",
-};
-export const LOCAL_COPY_A100: Figure = { value: 770, source: "M08 diagonal 1540 / 2" };
-export const LOCAL_COPY_4090: Figure = {
-  value: 430,
-  source:
-    "ASSUMPTION: 1008 GB/s of memory times the share an H100 reaches (2880 / 3350), / 2; no diagonal published",
 };

@@ -1,5 +1,5 @@
 import type { BufferSpec, Program } from "../../program.js";
-import type { Topology } from "../../topology/presets.js";
+import { peerCopyGbps, type Topology } from "../../topology/topology.js";
 import type { Costs } from "./costs.js";
 import type { FlowPath } from "./links.js";
 import type { ModelledOperation, ModelledSync } from "./modelled.js";
@@ -63,23 +63,25 @@ export function planOf(
   const way = (from: string, to: string) => topology.graph.route(from, to);
   const engineNs = costs.engineNs.value;
 
-  /** Host memory is that of the first CPU, where the submitting thread is taken to run and to have allocated. */
-  const HOST = "cpu0";
+  /** Host memory is that of the GPU's first CPU, where the submitting thread is taken to run and to have allocated. */
+  const memoryOf = (gpu: number) => topology.graph.memoryOf(gpu);
   const toHost = (gpu: number, capGbps: number): Leg => {
-    const route = way(`gpu${gpu}`, HOST);
+    const host = memoryOf(gpu);
+    const route = way(`gpu${gpu}`, host);
     return {
       engine: engineOf(`GPU ${gpu} copy engine DtoH`),
-      resources: [...resources.along(`gpu${gpu}`, HOST), resources.memory(HOST)],
+      resources: [...resources.along(`gpu${gpu}`, host), resources.memory(host)],
       capGbps,
       // Posted writes: done when they have arrived.
       fixedNs: engineNs + route.latencyNs,
     };
   };
   const fromHost = (gpu: number, capGbps: number): Leg => {
-    const route = way(HOST, `gpu${gpu}`);
+    const host = memoryOf(gpu);
+    const route = way(host, `gpu${gpu}`);
     return {
       engine: engineOf(`GPU ${gpu} copy engine HtoD`),
-      resources: [resources.memory(HOST), ...resources.along(HOST, `gpu${gpu}`)],
+      resources: [resources.memory(host), ...resources.along(host, `gpu${gpu}`)],
       capGbps,
       // Reads: there and back.
       fixedNs: engineNs + 2 * route.latencyNs,
@@ -91,7 +93,7 @@ export function planOf(
       // The engine of the stream's GPU does it: the destination reads, otherwise the source writes.
       engine: engineOf(reads ? `GPU ${to} copy engine peer read` : `GPU ${from} copy engine peer write`),
       resources: resources.along(`gpu${from}`, `gpu${to}`),
-      capGbps: (reads ? topology.peerCopy.read : topology.peerCopy.write).value,
+      capGbps: peerCopyGbps(topology, from, to, reads ? "read" : "write"),
       // Reads, or writes that the peer acknowledges: there and back.
       fixedNs: engineNs + 2 * way(`gpu${from}`, `gpu${to}`).latencyNs,
     };
@@ -122,7 +124,7 @@ export function planOf(
       {
         engine: engineOf("host memcpy"),
         // Read and written: twice through the memory, which its one thread does not come near to.
-        resources: [resources.memory(HOST)],
+        resources: [resources.memory(memoryOf(0))],
         capGbps: costs.hostCopyGbps.value,
         fixedNs: 0,
       },
