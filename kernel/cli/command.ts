@@ -41,3 +41,15 @@ export function timeoutOf(text: string | undefined): { timeoutS?: number } {
 export function progress(line: string): void {
   process.stderr.write(`${line}\n`);
 }
+
+/** Ctrl-C ends the measurement that listens to the signal; a second one ends the process, as ever. */
+export async function interruptible<T>(measure: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const controller = new AbortController();
+  const abort = () => controller.abort();
+  process.once("SIGINT", abort);
+  try {
+    return await measure(controller.signal);
+  } finally {
+    process.off("SIGINT", abort);
+  }
+}

@@ -2,6 +2,7 @@
 /** The `p2plab` command: finds the subcommand, and turns errors into messages and exit codes. */
 import { readFileSync } from "node:fs";
 import { P2pError, packagePath } from "../lab/index.js";
+import { check } from "./check.js";
 import type { Command } from "./command.js";
 import { kernel } from "./kernel.js";
 import { lab } from "./lab.js";
@@ -10,7 +11,7 @@ import { record } from "./record.js";
 import { report } from "./report.js";
 import { run } from "./run.js";
 
-const COMMANDS: readonly Command[] = [run, report, record, machines, kernel, lab];
+const COMMANDS: readonly Command[] = [run, report, record, check, machines, kernel, lab];
 
 function help(): string {
   const lines = COMMANDS.flatMap((command) => [`  p2plab ${command.usage}`, `      ${command.describes}`]);

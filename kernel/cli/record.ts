@@ -1,42 +1,98 @@
 import { parseArgs } from "node:util";
-import { P2pError } from "../lab/index.js";
-import { type Command, notebooksOf, progress, timeoutOf } from "./command.js";
+import { lab, onProgress, P2pError } from "../lab/index.js";
+import { type Command, interruptible, notebooksOf, progress, timeoutOf } from "./command.js";
 import { execute } from "./execute.js";
 
 export const record: Command = {
   name: "record",
-  usage: "record NOTEBOOK --out FILE [--run-out DIR] [--timeout SECONDS]",
-  describes: "executes a notebook on this machine's GPUs and keeps every program's samples in FILE",
+  usage: `record [NOTEBOOK] --out FILE [--run-out DIR] [--timeout SECONDS] | [--machine M] [--programs ${lab.PROGRAM_SETS.join(",")}] [--rounds N]`,
+  describes:
+    "executes a notebook on this machine's GPUs and keeps every program's samples in FILE; without a notebook, measures a " +
+    "suite of programs in rounds, as a baseline for p2plab check",
   async run(args) {
     const { values, positionals } = parseArgs({
       args,
       allowPositionals: true,
       options: {
         out: { type: "string" },
-        "run-out": { type: "string", default: "reports" },
+        "run-out": { type: "string" },
         timeout: { type: "string" },
+        machine: { type: "string" },
+        programs: { type: "string" },
+        rounds: { type: "string" },
       },
     });
-    const [file, ...more] = notebooksOf(positionals);
-    if (values.out === undefined || more.length > 0) {
+    const { out, machine, programs, rounds } = values;
+    if (out === undefined || positionals.length > 1) {
       throw new P2pError(
         "usage",
-        "record takes one notebook and --out FILE",
-        "p2plab record NOTEBOOK --out NAME-YYYY-MM-DD.arrow",
+        "record takes at most one notebook and --out FILE",
+        "p2plab record NOTEBOOK --out NAME-YYYY-MM-DD.arrow, or p2plab record --out FILE for a baseline.",
       );
     }
-    const executed = await execute(file as string, {
-      out: values["run-out"],
-      machine: "cuda",
-      record: values.out,
-      ...timeoutOf(values.timeout),
-    });
-    if (executed.recorded === null) {
-      progress("nothing was recorded, since a cell failed");
-      return 1;
+    const ofNotebook = positionals.length === 1;
+    const [wrong] = Object.entries(
+      ofNotebook ? { machine, programs, rounds } : { "run-out": values["run-out"], timeout: values.timeout },
+    ).filter(([, value]) => value !== undefined);
+    if (wrong) {
+      throw new P2pError(
+        "usage",
+        `--${wrong[0]} has no meaning when a ${ofNotebook ? "notebook" : "baseline"} is recorded`,
+        ofNotebook ? "A notebook is recorded on this machine's GPUs: leave it out." : "Leave it out.",
+      );
     }
-    progress(`${executed.recorded} programs recorded`);
-    process.stdout.write(`${values.out}\n`);
-    return 0;
+    return ofNotebook
+      ? await recordNotebook(notebooksOf(positionals)[0] as string, out, {
+          out: values["run-out"] ?? "reports",
+          ...timeoutOf(values.timeout),
+        })
+      : await recordBaseline(out, machine, {
+          ...(programs !== undefined && { programs: programs.split(",") as lab.ProgramSet[] }),
+          ...(rounds !== undefined && { rounds: Number(rounds) }),
+        });
   },
 };
+
+async function recordNotebook(
+  notebook: string,
+  file: string,
+  options: { out: string; timeoutS?: number },
+): Promise<number> {
+  const executed = await execute(notebook, { ...options, machine: "cuda", record: file });
+  if (executed.recorded === null) {
+    progress("nothing was recorded, since a cell failed");
+    return 1;
+  }
+  progress(`${executed.recorded} programs recorded`);
+  process.stdout.write(`${file}\n`);
+  return 0;
+}
+
+async function recordBaseline(
+  file: string,
+  spec: string | undefined,
+  options: lab.BaselineOptions,
+): Promise<number> {
+  await using machine = await lab.open(spec);
+  progress(String(machine));
+  onProgress(showRounds());
+  const made = await interruptible((signal) => lab.baseline(machine, { ...options, signal }));
+  for (const reason of new Set(made.missing.map((entry) => entry.reason))) {
+    const names = made.missing.filter((entry) => entry.reason === reason).map((entry) => entry.name);
+    progress(`left out: ${names.length} programs such as ${names[0]}: ${reason}`);
+  }
+  lab.saveBaseline(file, made);
+  progress(`${made.recording.runs.length} programs recorded`);
+  process.stdout.write(`${file}\n`);
+  return 0;
+}
+
+/** A line on stderr a second at the most. */
+export function showRounds(): lab.ProgressListener {
+  let shownMs = Number.NEGATIVE_INFINITY;
+  return ({ label, done, total }) => {
+    if (performance.now() - shownMs < 1000) return;
+    shownMs = performance.now();
+    progress(`  ${Math.floor((100 * done) / total)} % ${label}`);
+  };
+}

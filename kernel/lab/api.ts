@@ -4,6 +4,20 @@ export { check, type Properties } from "./analyze/check.js";
 export { type ConditionClaim, claim, type RangeClaim } from "./analyze/claim.js";
 export { Compared, type CompareOptions, type Comparison, compare } from "./analyze/compare.js";
 export { crossover } from "./analyze/crossover.js";
+export {
+  type Baseline,
+  type BaselineOptions,
+  baseline,
+  readBaseline,
+  saveBaseline,
+} from "./analyze/gate/baseline.js";
+export {
+  type CellResult,
+  type RegressionOptions,
+  Regressions,
+  regressions,
+} from "./analyze/gate/regression.js";
+export { PROGRAM_SETS, type ProgramSet } from "./analyze/gate/suite.js";
 export { ledger } from "./analyze/ledger.js";
 export { predict } from "./analyze/predict.js";
 export { selfCheck } from "./analyze/self-check.js";

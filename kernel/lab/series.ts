@@ -185,7 +185,7 @@ function stepFits(samplesNs: Float64Array, share: number): boolean {
  * Ashman's D exceeds 4 (2 would separate two normals; the halves of a uniform reach 3.5), each holds 5 % and they lie
  * {@link LEAST_CHANGE} apart. The outermost percent on each side does not vote.
  */
-function modesOf(sorted: Float64Array, medianNs: number): Modes | null {
+export function modesOf(sorted: Float64Array, medianNs: number): Modes | null {
   const n = sorted.length;
   const kept = sorted.slice(Math.floor(n / 100), n - Math.floor(n / 100)).filter((value) => value > 0);
   const logs = kept.map(Math.log);

@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { packagePath } from "../../kernel/lab/index.js";
+import { lab, packagePath } from "../../kernel/lab/index.js";
 import { inFolder, notebookOf, write } from "../notebook/temporary.js";
 
 export const TIME_LIMIT_S = 240;
@@ -24,7 +24,7 @@ command("help lists each subcommand; every one listed answers --help", () => {
   const { status, stdout } = p2plab(["help"]);
   assert.is(status, 0);
   const names = [...stdout.matchAll(/^ {2}p2plab (\w+)/gm)].map((match) => match[1] as string);
-  assert.equal(names, ["run", "report", "record", "machines", "kernel", "lab", "help"]);
+  assert.equal(names, ["run", "report", "record", "check", "machines", "kernel", "lab", "help"]);
   for (const name of names.slice(0, -1)) {
     const about = p2plab([name, "--help"]);
     assert.is(about.status, 0);
@@ -47,6 +47,17 @@ command("what is not understood ends with 2 and says what would be", () => {
     [["run", "x.ipynb", "--timeout", "soon"], /--timeout soon is not a number of seconds/],
     [["report", "x.ipynb", "--format", "pdf"], /no report format "pdf"/],
     [["record", "x.ipynb"], /one notebook and --out FILE/],
+    [["record", "x.ipynb", "--out", "r", "--rounds", "9"], /--rounds has no meaning when a notebook/],
+    [["record", "--out", "r", "--timeout", "9"], /--timeout has no meaning when a baseline/],
+    [
+      ["record", "--out", "r", "--machine", "sim:pcie-gen4-2", "--programs", "speed"],
+      /no set of programs "speed"/,
+    ],
+    [
+      ["record", "--out", "r", "--machine", "sim:pcie-gen4-2", "--rounds", "many"],
+      /a baseline of NaN rounds/,
+    ],
+    [["check"], /one baseline/],
     [["kernel"], /kernel \(nothing\) is not known/],
     [["kernel", "install", "--user", "--sys-prefix"], /more than one location/],
   ] as const) {
@@ -139,6 +150,62 @@ command("record without GPUs says so before any cell runs", async () => {
     assert.is(status, 1);
     assert.match(stderr, /^p2plab record: \S/m);
     assert.not(existsSync(join(folder, "r.arrow")));
+  });
+});
+
+command(
+  "check of an unchanged machine ends with 0, of a slower one with 1 and the cells, in text and JSON",
+  async () => {
+    await inFolder((folder) => {
+      const file = join(folder, "b.arrow");
+      const of = (name: string) => ["--machine", `sim:${name}`];
+      const made = p2plab([
+        "record",
+        "--out",
+        file,
+        "--programs",
+        "latency",
+        "--rounds",
+        "8",
+        ...of("pcie-gen4-2"),
+      ]);
+      assert.is(made.status, 0, made.stderr);
+      assert.is(made.stdout, `${file}\n`);
+      const same = p2plab(["check", file, ...of("pcie-gen4-2"), "--json"]);
+      assert.is(same.status, 0, same.stderr);
+      const json = JSON.parse(same.stdout) as Record<string, unknown>;
+      assert.is(json.schema, "p2plab-check/1");
+      assert.is(json.provenance, "simulated");
+      assert.equal([json.programs, json.worse, json.not_measured], [30, 0, 0]);
+      // The same model, its baseline made a twentieth faster.
+      const before = lab.readBaseline(file);
+      const faster = before.runs.map((run) => ({ ...run, totalNs: run.totalNs.map((ns) => ns / 1.05) }));
+      lab.saveBaseline(file, { recording: { ...before, runs: faster }, missing: [] });
+      const worse = p2plab(["check", file, ...of("pcie-gen4-2")]);
+      assert.is(worse.status, 1, worse.stderr);
+      assert.match(worse.stdout, /^30 of 30 programs worse:\n {2}latency \S+ 0 → 1 /);
+    });
+  },
+);
+
+command("check that could not measure ends with 3, never with 1", async () => {
+  await inFolder((folder) => {
+    const file = join(folder, "b.arrow");
+    const sim = ["--machine", "sim:pcie-gen4-2"];
+    assert.is(p2plab(["record", "--out", file, "--programs", "latency", "--rounds", "8", ...sim]).status, 0);
+    for (const [args, wanted] of [
+      [["check", "missing.arrow", ...sim], /cannot read missing\.arrow/],
+      [["check", file, "--machine", "recorded:h200x2"], /cannot be run again/],
+      [["check", file, "--machine", "sim:nothing"], /no simulated machine "nothing"/],
+    ] as const) {
+      const { status, stderr, stdout } = p2plab([...args], folder);
+      assert.is(status, 3, `${args.join(" ")}: ${stderr}`);
+      assert.match(stderr, wanted);
+      assert.is(stdout, "");
+    }
+    const other = p2plab(["check", file, "--machine", "sim:rtx4090-2", "--tolerance", "90"]);
+    assert.is(other.status, 3, other.stderr);
+    assert.match(other.stdout, /10 of 30 programs not measured/);
   });
 });
 

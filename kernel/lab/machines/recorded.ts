@@ -27,7 +27,9 @@ export class RecordedMachine implements Machine {
   readonly #runs: Map<string, RecordedRun>;
 
   constructor(recording: Recording, source: string) {
-    this.provenance = { ...recording.provenance, kind: "recorded", source };
+    // The baseline of a model stays what it is.
+    const kind = recording.provenance.kind === "simulated" ? "simulated" : "recorded";
+    this.provenance = { ...recording.provenance, kind, source };
     this.info = recording.info;
     this.#runs = new Map(
       recording.runs.map((run) => [runKey(run.program.hash, run.traceKind, run.mode), run]),

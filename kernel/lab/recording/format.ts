@@ -62,11 +62,13 @@ export interface RecordedRun {
   readonly state?: RunState | null;
   readonly stateReason?: string | null;
   readonly firstNs?: number;
+  /** Of a baseline: the program was run so many times anew, and so many samples are of each run, in this order. */
+  readonly rounds?: readonly number[];
   readonly warnings: readonly string[];
 }
 
 export interface Recording {
-  /** Of the machine that was measured; `kind` is `measured`. */
+  /** Of the machine that was measured; `kind` is `measured`, or `simulated` in the baseline of a model. */
   readonly provenance: Provenance;
   readonly info: MachineInfo;
   readonly runs: readonly RecordedRun[];
@@ -108,6 +110,8 @@ interface RunJson {
   state?: RunState | null;
   stateReason?: string | null;
   firstNs?: number;
+  /** In baselines only. */
+  rounds?: readonly number[];
   /** Null without a trace. Spans: kind, lane, name. */
   timeline: { source: string; spans: readonly (readonly [SpanKind, string, string])[] } | null;
 }
@@ -233,10 +237,10 @@ function rowOf(run: RecordedRun): Row {
 }
 
 /** What only some runs have. */
-type Extra = "throughput" | "graph" | "counts" | "probe" | "firstNs" | "state" | "stateReason";
+type Extra = "throughput" | "graph" | "counts" | "probe" | "firstNs" | "rounds" | "state" | "stateReason";
 
 function extrasToJson(run: RecordedRun): Pick<RunJson, Extra> {
-  const { throughput, graph, counts, probe, firstNs, state, stateReason } = run;
+  const { throughput, graph, counts, probe, firstNs, rounds, state, stateReason } = run;
   return {
     ...(throughput && {
       throughput: {
@@ -255,13 +259,14 @@ function extrasToJson(run: RecordedRun): Pick<RunJson, Extra> {
     ...(counts && { counts }),
     ...(probe && { probe }),
     ...(firstNs !== undefined && { firstNs }),
+    ...(rounds && { rounds }),
     ...(state !== undefined && { state }),
     ...(stateReason !== undefined && { stateReason }),
   };
 }
 
 function extrasOf(json: RunJson): Pick<RecordedRun, Extra> {
-  const { throughput, graph, counts, probe, firstNs, state, stateReason } = json;
+  const { throughput, graph, counts, probe, firstNs, rounds, state, stateReason } = json;
   return {
     ...(throughput && {
       throughput: {
@@ -285,6 +290,7 @@ function extrasOf(json: RunJson): Pick<RecordedRun, Extra> {
     ...(state !== undefined && { state }),
     ...(stateReason !== undefined && { stateReason }),
     ...(firstNs !== undefined && { firstNs }),
+    ...(rounds && { rounds }),
   };
 }
 
