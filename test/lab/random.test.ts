@@ -17,6 +17,33 @@ random("the same seed gives the same series, another seed another", () => {
   assert.not.equal(series(42), series(43));
 });
 
+/** PCG-XSH-RR 64/32 in whole numbers of 64 bits, straight from its definition. */
+function* pcg(seed: bigint): Generator<number> {
+  let state = 0n;
+  const next = (): number => {
+    const old = state;
+    state = BigInt.asUintN(64, old * 6364136223846793005n + 1442695040888963407n);
+    const xorshifted = Number(BigInt.asUintN(32, ((old >> 18n) ^ old) >> 27n));
+    const rotation = Number(old >> 59n);
+    return ((xorshifted >>> rotation) | (xorshifted << (-rotation & 31))) >>> 0;
+  };
+  next();
+  state = BigInt.asUintN(64, state + BigInt.asUintN(64, seed));
+  next();
+  for (;;) yield next();
+}
+
+random("the generator gives what its definition gives, for seeds of all sizes", () => {
+  for (const seed of [0n, 1n, 42n, 0xffffffffn, 0x100000000n, 0x123456789abcdef0n, -1n]) {
+    const r = new Random(seed);
+    let left = 1000;
+    for (const expected of pcg(seed)) {
+      assert.is(r.uniform() * 2 ** 32, expected);
+      if (--left === 0) break;
+    }
+  }
+});
+
 random("uniform stays in [0, 1) with the mean and variance it should have", () => {
   const r = new Random(3);
   const values = Array.from({ length: 20000 }, () => r.uniform());

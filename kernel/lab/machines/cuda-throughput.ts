@@ -192,7 +192,7 @@ function entriesOfIteration(program: Program): number {
 }
 
 /** @throws P2pError `program` where an iteration waits for the host before its end: a batch cannot be submitted ahead. */
-function requireSyncsAtEnd(program: Program): void {
+export function requireSyncsAtEnd(program: Program): void {
   const { operations } = program.data;
   const first = operations.findIndex((o) => o.op === "sync");
   if (operations.slice(first).every((o) => o.op === "sync")) return;

@@ -6,20 +6,25 @@ import type {
   Provenance,
   Run,
   RunOptions,
-  Samples,
   Trace,
+  Verification,
 } from "../machine.js";
+import type { Operation, ProbeOperation, SetupOperation } from "../operations.js";
 import type { Program } from "../program.js";
 import { Random, seedOf } from "../random.js";
-import { type Sampling, samplingOf, stop } from "../sampling.js";
+import { samplingOf } from "../sampling.js";
 import { TOPOLOGIES } from "../topology/presets.js";
 import { peerRefusal, type Topology } from "../topology/topology.js";
 import { formatBytes } from "../units.js";
-import { AMPERE, type Costs, HOPPER } from "./simulation/costs.js";
+import { requireReach } from "./cuda-reach.js";
+import { requireSyncsAtEnd, THROUGHPUT_SAMPLING } from "./cuda-throughput.js";
+import { COSTS, type Costs } from "./simulation/costs.js";
 import { execute } from "./simulation/execute.js";
-import { requireModelled } from "./simulation/modelled.js";
 import { type Plan, planOf } from "./simulation/plan.js";
+import { probeFacts, probeOf, sampleAround, setupOf } from "./simulation/probes.js";
+import { graphCosts, mostOf, sampleLatency, sampleThroughput } from "./simulation/sample.js";
 import { traceOf } from "./simulation/trace.js";
+import { Turns } from "./simulation/turns.js";
 
 /** Machines that can be simulated. */
 export const PRESETS: readonly { readonly name: string; readonly describes: string }[] = TOPOLOGIES.map(
@@ -27,8 +32,16 @@ export const PRESETS: readonly { readonly name: string; readonly describes: stri
 );
 
 const TRACE_ITERATIONS = 200;
-/** Computing time after which other work gets a turn, and a request to stop is heard. */
-const TURN_MS = 20;
+/** A probe's sample is a mean of many accesses, a set-up call is seldom repeated: fewer are needed than of iterations. */
+const ALONE_SAMPLING = { minSamples: 30 } as const;
+
+const VERIFICATION: Verification = {
+  state: "model",
+  checkedBytes: 0,
+  wrongBytes: 0,
+  sentinelBytes: 0,
+  detail: "nothing was moved: the numbers are those of a model",
+};
 
 /**
  * A model of a machine: a discrete-event simulation of host thread, streams, copy engines and links (simulation/README.md).
@@ -44,7 +57,7 @@ export class SimulatedMachine implements Machine {
 
   private constructor(topology: Topology, seed: number) {
     this.#topology = topology;
-    this.#costs = topology.generation === "hopper" ? HOPPER : AMPERE;
+    this.#costs = COSTS[topology.generation];
     this.#seed = seed;
     this.info = infoOf(topology, seed);
   }
@@ -90,29 +103,79 @@ export class SimulatedMachine implements Machine {
   async run(program: Program, options: RunOptions = {}): Promise<Run> {
     if (this.#closed) throw new P2pError("usage", "the machine is closed", "Open it again with lab.open().");
     program.validate();
-    requireModelled(program, options, this.info.name);
-    const sampling = samplingOf(options.sampling);
     this.#requireGpus(program);
     this.#requireMemory(program);
-    const plan = planOf(program, this.#topology, this.#costs, (from, to) => this.#slowMode(from, to));
     const random = new Random(seedOf(`${program.hash}${this.#topology.name}${this.#seed}`));
     const turns = new Turns(options.signal);
-    const samples = await sample(plan, random, sampling, turns);
+    if (program.kind === "transfer") return await this.#transfer(program, options, random, turns);
+    return await this.#alone(program, options, random, turns);
+  }
+
+  async #transfer(program: Program, options: RunOptions, random: Random, turns: Turns): Promise<Run> {
+    requireReach(program, (from, to) => peerRefusal(this.#topology, from, to) === null);
+    const plan = planOf(program, this.#topology, this.#costs, (from, to) => this.#slowMode(from, to));
+    const mode = options.mode ?? "latency";
+    const measured =
+      mode === "throughput"
+        ? await this.#throughput(plan, program, random, turns, options)
+        : { samples: await sampleLatency(plan, random, samplingOf(options.sampling), turns), warnings: [] };
     const traced = options.trace ? await trace(plan, random, options, turns) : null;
     return {
       program,
-      mode: "latency",
+      mode,
+      provenance: this.provenance,
+      ...measured,
+      trace: traced,
+      traceReason: options.trace && !traced ? "the host waits for no work of the program" : null,
+      verification: VERIFICATION,
+      ...(program.data.submit === "graph" && { graph: graphCosts(plan, random) }),
+    };
+  }
+
+  async #throughput(plan: Plan, program: Program, random: Random, turns: Turns, options: RunOptions) {
+    requireSyncsAtEnd(program);
+    const batch = batchOf(options.batch, program);
+    const sampling = samplingOf({ ...THROUGHPUT_SAMPLING, ...options.sampling });
+    return await sampleThroughput(plan, program, random, sampling, turns, batch);
+  }
+
+  /** A program of one probe or one kind of set-up work. */
+  async #alone(program: Program, options: RunOptions, random: Random, turns: Turns): Promise<Run> {
+    const operation = program.data.operations[0] as ProbeOperation | SetupOperation;
+    const probe = operation.op === "probe";
+    if (probe) requireReachOfProbe(program);
+    const result = probe
+      ? probeOf(program, operation, this.#topology, this.#costs)
+      : setupOf(operation, this.#costs);
+    if ("lacks" in result) {
+      throw new P2pError(
+        "not-available",
+        `the model of ${this.info.name} knows no ${result.lacks}`,
+        "Use real GPUs or a recording for it.",
+      );
+    }
+    const sampling = samplingOf({ ...ALONE_SAMPLING, ...options.sampling });
+    const { engineSigma, hostSigma } = this.#costs.jitter;
+    const sigma = (probe ? engineSigma : hostSigma).value;
+    const samples = await sampleAround(result.ns, sigma, random, sampling, turns);
+    return {
+      program,
+      mode: probe ? "probe" : "setup",
       provenance: this.provenance,
       samples,
-      trace: traced,
-      traceReason: options.trace && !traced ? "the host waits for no copy of the program" : null,
-      verification: {
-        state: "model",
-        checkedBytes: 0,
-        wrongBytes: 0,
-        sentinelBytes: 0,
-        detail: "nothing was moved: the numbers are those of a model",
-      },
+      trace: null,
+      traceReason: options.trace ? "the model gives no timeline of probes and set-up work" : null,
+      verification: VERIFICATION,
+      ...(probe && {
+        probe: probeFacts(
+          program,
+          operation,
+          (result as { accesses: number }).accesses,
+          samples.totalNs.length,
+          this.#costs,
+        ),
+      }),
+      ...("firstNs" in result && { firstNs: result.firstNs }),
       warnings: [],
     };
   }
@@ -141,7 +204,8 @@ export class SimulatedMachine implements Machine {
       );
     }
     if (!program.data.peerAccess) return;
-    for (const { from, to } of program.pairs) {
+    const enabling = program.data.operations.flatMap(pairOf);
+    for (const { from, to } of [...program.pairs, ...enabling]) {
       const refused = peerRefusal(this.#topology, from, to);
       if (!refused) continue;
       throw new P2pError(
@@ -176,24 +240,31 @@ export class SimulatedMachine implements Machine {
   }
 }
 
-async function sample(plan: Plan, random: Random, sampling: Sampling, turns: Turns): Promise<Samples> {
-  const total: number[] = [];
-  const api: number[] = [];
-  let elapsedNs = 0;
-  let askAt = Math.min(sampling.minSamples, sampling.maxSamples);
-  for (;;) {
-    await turns.next();
-    const { totalNs, apiNs, idleNs } = execute(plan, random);
-    total.push(totalNs);
-    api.push(apiNs);
-    elapsedNs += Math.max(totalNs, idleNs);
-    const overBudget = elapsedNs / 1e6 >= sampling.budgetMs;
-    if (total.length < askAt && !overBudget) continue;
-    const samplesNs = Float64Array.from(total);
-    const convergence = stop(samplesNs, elapsedNs / 1e6, sampling);
-    if (convergence) return { totalNs: samplesNs, apiNs: Float64Array.from(api), convergence };
-    askAt = Math.min(sampling.maxSamples, Math.ceil(total.length * 1.5));
-  }
+/** The GPUs that set-up work joins. */
+function pairOf(operation: Operation): { from: number; to: number }[] {
+  if (operation.op !== "setup" || operation.peer === undefined) return [];
+  return [{ from: operation.gpu, to: operation.peer }];
+}
+
+/** @throws P2pError `usage` for a batch that is no whole number, or does not fit into the queue of a stream. */
+function batchOf(wanted: number | undefined, program: Program): number | undefined {
+  const most = mostOf(program);
+  if (wanted === undefined || (Number.isSafeInteger(wanted) && wanted >= 1 && wanted <= most)) return wanted;
+  throw new P2pError(
+    "usage",
+    `a batch of ${wanted} iterations`,
+    `Give a whole number from 1 to ${most}: more iterations of this program do not fit into the queue of a stream.`,
+  );
+}
+
+/** @throws P2pError `program` for a probe of another GPU's memory with peer access off. */
+function requireReachOfProbe(program: Program): void {
+  if (program.data.peerAccess || program.pairs.length === 0) return;
+  throw new P2pError(
+    "program",
+    "a probe of another GPU's memory with peer access off: nothing stages what a kernel loads and stores",
+    "Leave .peerAccess(false) out.",
+  );
 }
 
 async function trace(plan: Plan, random: Random, options: RunOptions, turns: Turns): Promise<Trace | null> {
@@ -203,31 +274,6 @@ async function trace(plan: Plan, random: Random, options: RunOptions, turns: Tur
     iterations.push(execute(plan, random));
   }
   return traceOf(plan, iterations, options.trace === "full");
-}
-
-/** Gives other work a turn now and then, and hears the wish to stop. */
-class Turns {
-  readonly #signal: AbortSignal | undefined;
-  #since = performance.now();
-
-  constructor(signal: AbortSignal | undefined) {
-    this.#signal = signal;
-  }
-
-  /** @throws P2pError `cancelled` */
-  async next(): Promise<void> {
-    if (performance.now() - this.#since > TURN_MS) {
-      await new Promise((resolve) => setImmediate(resolve));
-      this.#since = performance.now();
-    }
-    if (this.#signal?.aborted) {
-      throw new P2pError(
-        "cancelled",
-        "the run was stopped on request",
-        "Run it again when you want its numbers.",
-      );
-    }
-  }
 }
 
 function infoOf(topology: Topology, seed: number): MachineInfo {

@@ -9,7 +9,9 @@
  *
  * Staging by hand took 14.1 µs on a day when the peer copy took 8.3; scaled to the day of 6.78 that is 11.5 µs.
  */
+import type { SetupKind, SyncMethod } from "../../operations.js";
 import type { Figure } from "../../topology/figures.js";
+import type { Generation } from "../../topology/topology.js";
 
 const HOST_FACTOR = (6780 - 1500) / (4350 + 2820);
 const DAY_FACTOR = 6780 / 8300;
@@ -41,8 +43,11 @@ export interface Costs {
   readonly gapNs: Figure;
   /** From the end of work on one engine or stream to the start of work on another that waits for it. */
   readonly handoverNs: Figure;
-  /** Last byte there → sync returned to the host, by method. */
-  readonly receiverNs: { readonly spin: Figure; readonly yield: Figure; readonly block: Figure };
+  /**
+   * Last byte there → sync returned to the host, by method. `poll-event` and `poll-flag` count from when their event or word,
+   * which the stream sets at its end, can be seen.
+   */
+  readonly receiverNs: Readonly<Record<SyncMethod, Figure>>;
   /** A sync call on a stream that is already done. */
   readonly pollNs: Figure;
   /** Before a copy that the driver stages, beside its chunks. */
@@ -59,7 +64,45 @@ export interface Costs {
   readonly pageableNs: Figure;
   /** Copies from host memory to host memory by the submitting thread, GB/s. */
   readonly hostCopyGbps: Figure;
+  /** Host time of a call that copies a batch: the first copy, and each further one. */
+  readonly batchSubmitNs: Figure;
+  readonly batchEntryNs: Figure;
+  /** Host time of a kernel launch. As for any copy, the work goes out when `submitNs` of it has passed. */
+  readonly kernelSubmitNs: Figure;
+  /** A kernel beside what it does: from its start until the next kernel of its stream can start. */
+  readonly kernelNs: Figure;
+  /** Host time to launch a graph, and between two copies of a graph on one engine (`gapNs` outside of one). */
+  readonly graphSubmitNs: Figure;
+  readonly graphGapNs: Figure;
+  /** What making a graph takes the host: a part by itself and a part a node. */
+  readonly graphCapture: PerNode;
+  readonly graphInstantiate: PerNode;
+  readonly graphUpdate: PerNode;
+  /** Copies by kernels reach these shares of a copy engine's rate; copies with the host another one. */
+  readonly kernelWriteShare: Figure;
+  readonly kernelReadShare: Figure;
+  readonly kernelHostShare: Figure;
+  /** Flag arrived → the kernel that polls for it knows. */
+  readonly flagSeenNs: Figure;
+  /** Payload rate of puts in lines of 8 bytes with a flag each, GB/s. */
+  readonly llGbps: Figure;
+  /** Loads along a chain on one's own GPU, by level, and the size of the cache. */
+  readonly loadNs: { readonly cache: Figure; readonly memory: Figure };
+  readonly cacheBytes: Figure;
+  readonly clockGhz: Figure;
+  readonly setup: Readonly<Partial<Record<SetupKind, SetupCost>>>;
   readonly jitter: Jitter;
+}
+
+export interface PerNode {
+  readonly fixedNs: Figure;
+  readonly nodeNs: Figure;
+}
+
+/** Host time of one kind of set-up work; `firstNs` where the first call differs. */
+export interface SetupCost {
+  readonly ns: Figure;
+  readonly firstNs?: Figure;
 }
 
 /** Spread of a cost from one iteration to the next: log-normal with median 1, and rare interruptions of the host. */
@@ -121,6 +164,15 @@ export const HOPPER: Costs = {
       value: RECEIVER_NS,
       source: "ASSUMPTION: as spin; cuStreamSynchronize spins in the driver under the default schedule",
     },
+    "poll-event": {
+      value: RECEIVER_NS,
+      source: "ASSUMPTION: as spin; a query of an event reads what a query of its stream does",
+    },
+    "poll-flag": {
+      value: 50,
+      source:
+        "ASSUMPTION: half of a load of about 0.1 us; M5 sees a copy in host memory 4.58 us after its submission, which is launch, engine and way alone",
+    },
   },
   pollNs: { value: 680, source: "UCX-PY #334 cuEventQuery" },
   stagedExtraNs: {
@@ -141,6 +193,84 @@ export const HOPPER: Costs = {
     value: 10,
     source: "ASSUMPTION: one core's memcpy; no figure of these machines is published",
   },
+  batchSubmitNs: { value: 2020, source: "M5 batch API call" },
+  batchEntryNs: {
+    value: 100,
+    source: "ASSUMPTION: a row of the batch is read and checked; none is published",
+  },
+  kernelSubmitNs: {
+    value: 2500,
+    source:
+      "TE42 H200: small kernels in a stream start every 2.5 us, which the host sets (1.3 us in a graph)",
+  },
+  kernelNs: {
+    value: 1300,
+    source:
+      "TE42 H200: small kernels in a graph follow each other by 1.3 us; M5 empty kernel 6.58 us less launch and receiver is the same",
+  },
+  graphSubmitNs: {
+    value: 2500,
+    source:
+      "ASSUMPTION: as a kernel launch; OWN-H200's graph of 32 copies leaves 2.9 us for the whole launch",
+  },
+  graphGapNs: {
+    value: (68_000 * DAY_FACTOR - LAUNCH_NS - RECEIVER_NS) / 32 - 1500,
+    source:
+      "DERIVED from OWN-H200 graph of 32 small copies, 68 us, less launch, receiver and 32 engine times",
+  },
+  graphCapture: {
+    fixedNs: {
+      value: 3000,
+      source: "ASSUMPTION: begin and end of a capture, about a submit call each; none is published",
+    },
+    nodeNs: {
+      value: 680,
+      source: "ASSUMPTION: a captured call costs what an event call does; none is published",
+    },
+  },
+  graphInstantiate: {
+    fixedNs: {
+      value: 10_000,
+      source: "ASSUMPTION: memory and an upload, about that of a pageable copy; none is published",
+    },
+    nodeNs: { value: 1000, source: "ASSUMPTION: about a captured call and its check; none is published" },
+  },
+  graphUpdate: {
+    fixedNs: { value: 3000, source: "ASSUMPTION: as a capture; none is published" },
+    nodeNs: { value: 500, source: "ASSUMPTION: half of instantiating a node; none is published" },
+  },
+  kernelWriteShare: { value: 369.9 / 396.1, source: "DERIVED from OWN-H200 nvbandwidth write, SM over CE" },
+  kernelReadShare: { value: 376.2 / 393.7, source: "DERIVED from OWN-H200 nvbandwidth read, SM over CE" },
+  kernelHostShare: {
+    value: 342 / 346,
+    source: "nvbandwidth #23 GH200 H2D, SM over CE; ASSUMPTION both ways and over PCIe",
+  },
+  flagSeenNs: {
+    value: 646 - PEER_ONE_WAY_NS,
+    source: "DERIVED from OWN-H200 flag ping-pong 646 ns one way less the way of a load",
+  },
+  llGbps: { value: 132, source: "MSC packets (flags within) on H100, 128 MB" },
+  loadNs: {
+    cache: { value: 147, source: "OWN-H200 pointer chase, warm" },
+    memory: {
+      value: 147 + (283 - 151),
+      source:
+        "DERIVED: OWN-H200 warm chase and what TE42 has between L2 and DRAM of an H100, 266-300 less 151 ns",
+    },
+  },
+  cacheBytes: { value: 50 * 2 ** 20, source: "NVIDIA H100 data sheet: 50 MB of L2" },
+  clockGhz: { value: 1.98, source: "OWN-H200 while measured" },
+  setup: {
+    "peer-enable": {
+      ns: { value: 400_000, source: "alpaka PR #602, first enabling of a pair in a warm process" },
+      firstNs: { value: 11e6, source: "OWN-H200 first cudaDeviceEnablePeerAccess, 10-12 ms" },
+    },
+    "peer-enable-again": { ns: { value: 10_000, source: "alpaka PR #602, repeated enabling" } },
+    "ipc-export": { ns: { value: 1600, source: "UCX-PY #334 cuIpcGetMemHandle" } },
+    "ipc-open": { ns: { value: 1_330_000, source: "UCX-PY #334 cuIpcOpenMemHandle" } },
+    "ipc-close": { ns: { value: 500_000, source: "UCX-PY #334 cuIpcCloseMemHandle" } },
+    "pool-malloc": { ns: { value: 2600, source: "CUDA.jl #746 pooled allocation, middle of 1.7-3.5 us" } },
+  },
   jitter: JITTER,
 };
 
@@ -157,4 +287,24 @@ export const AMPERE: Costs = {
     value: 35 / 56,
     source: "M08 peer access off: 35 of 56 ordered pairs in the slower cluster",
   },
+  kernelWriteShare: { value: 0.79, source: "M03 over M02: copy kernel 0.74-0.84 of the copy engine, middle" },
+  kernelReadShare: { value: 0.79, source: "ASSUMPTION as writes (M03)" },
+  llGbps: { value: 87.7, source: "NCCL-TUNE LL limit of one node, Ampere" },
+  loadNs: {
+    cache: { value: 149, source: "TE42 A100 L2 near" },
+    memory: { value: 305, source: "TE42 A100 L2 far and DRAM, middle of 267-343 ns" },
+  },
+  cacheBytes: { value: 40 * 2 ** 20, source: "NVIDIA A100 data sheet: 40 MB of L2" },
+  clockGhz: { value: 1.41, source: "TE42 A100" },
+};
+
+/** Costs by generation of the GPU: the nearest that was measured. */
+export const COSTS: Readonly<Record<Generation, Costs>> = {
+  pascal: AMPERE,
+  volta: AMPERE,
+  turing: AMPERE,
+  ampere: AMPERE,
+  ada: AMPERE,
+  hopper: HOPPER,
+  blackwell: HOPPER,
 };

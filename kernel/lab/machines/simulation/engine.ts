@@ -1,40 +1,53 @@
 import { P2pError } from "../../errors.js";
 
-/** Events one iteration may take before it is held to be endless. */
-const EVENT_LIMIT = 5_000_000;
-
-interface Entry {
-  readonly timeNs: number;
-  readonly order: number;
-  readonly action: () => void;
-}
+/** Events one simulation may take before it is held to be endless. */
+const EVENT_LIMIT = 50_000_000;
 
 /**
  * Discrete-event core: actions at times, run in order of time and, at equal times, in the order they were entered, so that
  * the same program gives the same series on every machine.
  */
 export class Simulation {
-  readonly #heap: Entry[] = [];
+  // A binary heap in three columns: no object an event.
+  readonly #times: number[] = [];
+  readonly #orders: number[] = [];
+  readonly #actions: (() => void)[] = [];
   #nowNs = 0;
-  #order = 0;
+  #entered = 0;
+  #done = 0;
 
   get nowNs(): number {
     return this.#nowNs;
   }
 
+  /** Events run so far. */
+  get events(): number {
+    return this.#done;
+  }
+
   /** Enters an action; a time that has passed means now. */
   at(timeNs: number, action: () => void): void {
     if (!Number.isFinite(timeNs)) throw new Error(`an event at ${timeNs} ns`);
-    const heap = this.#heap;
-    const entry = { timeNs: Math.max(timeNs, this.#nowNs), order: this.#order++, action };
-    let i = heap.length;
+    const time = Math.max(timeNs, this.#nowNs);
+    const order = this.#entered++;
+    const times = this.#times;
+    let i = times.length;
+    times.push(time);
+    this.#orders.push(order);
+    this.#actions.push(action);
     while (i > 0) {
       const parent = (i - 1) >> 1;
-      if (!before(entry, heap[parent] as Entry)) break;
-      heap[i] = heap[parent] as Entry;
+      // The new entry is the youngest: at equal times it stays behind.
+      if ((times[parent] as number) <= time) break;
+      this.#move(parent, i);
       i = parent;
     }
-    heap[i] = entry;
+    this.#put(i, time, order, action);
+  }
+
+  /** An action a time from now. */
+  after(delayNs: number, action: () => void): void {
+    this.at(this.#nowNs + delayNs, action);
   }
 
   /**
@@ -42,41 +55,59 @@ export class Simulation {
    * @throws P2pError `program` when that takes more events than any sensible program.
    */
   run(): void {
-    for (let count = 0; this.#heap.length > 0; count++) {
-      if (count > EVENT_LIMIT) {
+    while (this.#times.length > 0) {
+      if (++this.#done > EVENT_LIMIT) {
         throw new P2pError(
           "program",
           `one iteration takes more than ${EVENT_LIMIT} events to simulate`,
           "Copy fewer bytes, or use fewer operations.",
         );
       }
-      const { timeNs, action } = this.#take();
-      this.#nowNs = timeNs;
+      this.#nowNs = this.#times[0] as number;
+      const action = this.#actions[0] as () => void;
+      this.#dropFirst();
       action();
     }
   }
 
-  #take(): Entry {
-    const heap = this.#heap;
-    const first = heap[0] as Entry;
-    const last = heap.pop() as Entry;
-    const n = heap.length;
-    if (n > 0) {
-      let i = 0;
-      for (;;) {
-        let child = 2 * i + 1;
-        if (child >= n) break;
-        if (child + 1 < n && before(heap[child + 1] as Entry, heap[child] as Entry)) child++;
-        if (!before(heap[child] as Entry, last)) break;
-        heap[i] = heap[child] as Entry;
-        i = child;
-      }
-      heap[i] = last;
+  #dropFirst(): void {
+    const times = this.#times;
+    const orders = this.#orders;
+    const time = times.pop() as number;
+    const order = orders.pop() as number;
+    const action = this.#actions.pop() as () => void;
+    const n = times.length;
+    if (n === 0) return;
+    let i = 0;
+    for (;;) {
+      let child = 2 * i + 1;
+      if (child >= n) break;
+      if (child + 1 < n && this.#before(child + 1, child)) child++;
+      const childTime = times[child] as number;
+      if (childTime > time || (childTime === time && (orders[child] as number) > order)) break;
+      this.#move(child, i);
+      i = child;
     }
-    return first;
+    this.#put(i, time, order, action);
   }
-}
 
-function before(a: Entry, b: Entry): boolean {
-  return a.timeNs < b.timeNs || (a.timeNs === b.timeNs && a.order < b.order);
+  #before(a: number, b: number): boolean {
+    const difference = (this.#times[a] as number) - (this.#times[b] as number);
+    return difference < 0 || (difference === 0 && (this.#orders[a] as number) < (this.#orders[b] as number));
+  }
+
+  #move(from: number, to: number): void {
+    this.#put(
+      to,
+      this.#times[from] as number,
+      this.#orders[from] as number,
+      this.#actions[from] as () => void,
+    );
+  }
+
+  #put(i: number, time: number, order: number, action: () => void): void {
+    this.#times[i] = time;
+    this.#orders[i] = order;
+    this.#actions[i] = action;
+  }
 }

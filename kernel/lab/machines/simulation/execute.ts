@@ -1,24 +1,13 @@
 import { P2pError } from "../../errors.js";
 import type { Random } from "../../random.js";
+import { Device, type DeviceSpan, type Item, Queue } from "./device.js";
 import { Simulation } from "./engine.js";
-import { Network } from "./links.js";
-import type { CopyStep, Leg, Plan, Step } from "./plan.js";
+import type { HostStep, Plan, Work } from "./plan.js";
 import { Spread } from "./spread.js";
-
-/** An engine at work, from its start to its last byte; times from the start of the iteration. */
-export interface EngineSpan {
-  readonly engine: number;
-  /** Index of the copy in the plan's steps. */
-  readonly step: number;
-  /** Chunk of a copy that the driver stages, from 0; null for others. */
-  readonly chunk: number | null;
-  readonly startNs: number;
-  readonly endNs: number;
-  readonly bytes: number;
-}
 
 /** The submitting thread in a call. */
 export interface CallSpan {
+  /** Index in {@link Plan.host}. */
   readonly step: number;
   readonly startNs: number;
   readonly endNs: number;
@@ -32,262 +21,222 @@ export interface Iteration {
   readonly totalNs: number;
   /** The device is idle again; later than `totalNs` only where no sync waits for some stream. */
   readonly idleNs: number;
-  readonly spans: readonly EngineSpan[];
+  readonly spans: readonly DeviceSpan[];
   readonly calls: readonly CallSpan[];
+  readonly events: number;
+  /** Highest use of each shared resource, as a share of its capacity, and the bytes that went through it. */
+  readonly peakShare: Float64Array;
+  readonly carriedBytes: Float64Array;
+}
+
+/** A batch of iterations behind a gate. */
+export interface Batch {
+  /** The gate opened → the last stream was done. */
+  readonly totalNs: number;
+  /** First submit call entered → last one returned. */
+  readonly apiNs: number;
+  /** Start → end of each stream that has work, by index of the stream. */
+  readonly streamNs: ReadonlyMap<number, number>;
 }
 
 /**
- * Simulates one iteration on an idle machine. The host thread goes through the steps; each submit call costs it time and
- * puts work into its stream, which starts no work before what stands ahead is complete; engines do one thing at a time;
- * bytes are flows that share links. All else (overlap, pipelining, contention, queueing) follows.
+ * Simulates one iteration on an idle machine. The host thread goes through its steps; each submit call costs it time and
+ * puts work into a stream of the {@link Device}.
+ * @throws P2pError `program` when it never ends.
  */
 export function execute(plan: Plan, random: Random): Iteration {
-  return new Execution(plan, random).run();
+  return new Execution(plan, random).iteration();
 }
 
-/** Work in a stream. A record or wait has no step of its own to run. */
-interface Work {
-  readonly index: number;
-  readonly step: Step;
-  readonly arrivedNs: number;
-  /** The record whose completion a wait is for; null when nothing was recorded before it. */
-  readonly waitsFor: Work | null;
-  done: boolean;
-  readonly waiters: (() => void)[];
-}
-
-interface Stream {
-  readonly queue: Work[];
-  busy: boolean;
-  submitted: number;
-  completed: number;
-  lastArrivalNs: number;
-  /** End and engine of the last copy, for the hand-over to the next. */
-  lastEndNs: number;
-  lastEngine: number;
-  /** Earliest start of the next copy after a wait that it had to wait for. */
-  notBeforeNs: number;
-  readonly idleWaiters: (() => void)[];
-}
-
-interface Engine {
-  busy: boolean;
-  freeAtNs: number;
-  readonly queue: (() => void)[];
+/**
+ * Simulates a batch of iterations submitted ahead of a gate, as throughput mode does: no sync between them, and no work
+ * before all is submitted.
+ * @param gated false where a submit call returns only when its work is done: the gate would never open.
+ */
+export function executeBatch(plan: Plan, random: Random, iterations: number, gated: boolean): Batch {
+  return new Execution(plan, random).batch(iterations, gated);
 }
 
 class Execution {
   readonly #plan: Plan;
   readonly #simulation = new Simulation();
-  readonly #network: Network;
   readonly #spread: Spread;
-  readonly #streams: Stream[];
-  readonly #engines: Engine[];
-  readonly #records = new Map<string, Work>();
-  readonly #spans: EngineSpan[] = [];
+  readonly #device: Device;
+  readonly #queues: Queue[];
+  /** When the last work of each stream reached the GPU: works arrive in order, whatever the spread of the calls was. */
+  readonly #arrivedNs: Float64Array;
   readonly #calls: CallSpan[] = [];
-  #apiNs = 0;
-  #totalNs = Number.NaN;
 
   constructor(plan: Plan, random: Random) {
     this.#plan = plan;
-    this.#network = new Network(this.#simulation, plan.capacities);
     this.#spread = new Spread(plan.costs.jitter, random);
-    this.#streams = plan.streams.map(() => ({
-      queue: [],
-      busy: false,
-      submitted: 0,
-      completed: 0,
-      lastArrivalNs: 0,
-      lastEndNs: -Infinity,
-      lastEngine: -1,
-      notBeforeNs: 0,
-      idleWaiters: [],
-    }));
-    this.#engines = plan.engines.map(() => ({ busy: false, freeAtNs: -Infinity, queue: [] }));
+    this.#device = new Device(plan, this.#simulation, this.#spread);
+    this.#queues = plan.streams.map(() => new Queue());
+    this.#arrivedNs = new Float64Array(plan.streams.length);
   }
 
-  run(): Iteration {
-    this.#simulation.at(0, () => this.#host(0));
+  iteration(): Iteration {
+    let apiNs = 0;
+    let totalNs: number | null = null;
+    const items: (Item | undefined)[] = [];
+    const { host } = this.#plan;
+    const go = (index: number): void => {
+      const step = host[index];
+      if (!step) return;
+      const enteredNs = this.#simulation.nowNs;
+      const returned = () => {
+        const nowNs = this.#simulation.nowNs;
+        this.#calls.push({ step: index, startNs: enteredNs, endNs: nowNs });
+        if (step.do === "sync") totalNs = nowNs;
+        else apiNs = nowNs;
+        go(index + 1);
+      };
+      if (step.do === "sync") this.#sync(step, items, returned);
+      else this.#submit(step, items, 1, returned);
+    };
+    this.#simulation.at(0, () => go(0));
     this.#simulation.run();
-    if (Number.isNaN(this.#totalNs)) {
-      throw new P2pError(
-        "program",
-        "the program never ends: a stream waits for work that waits for it",
-        "Look at its wait() operations.",
-      );
-    }
+    const { network, spans } = this.#device;
     return {
-      apiNs: this.#apiNs,
-      totalNs: this.#totalNs,
+      apiNs,
+      totalNs: ended(totalNs),
       idleNs: this.#simulation.nowNs,
-      spans: this.#spans,
+      spans,
       calls: this.#calls,
+      events: this.#simulation.events,
+      peakShare: network.peakShare,
+      carriedBytes: network.carriedBytes,
     };
   }
 
-  /** The submitting thread at step `index`. */
-  #host(index: number): void {
-    const step = this.#plan.steps[index];
-    if (!step) return;
+  batch(iterations: number, gated: boolean): Batch {
+    const submits = this.#plan.host.flatMap((step) =>
+      step.do === "submit" && !this.#marksSync(step) ? [step] : [],
+    );
+    const streams = [
+      ...new Set(
+        submits.flatMap((step) =>
+          step.works
+            .slice(0, step.graph ? 1 : undefined)
+            .map((index) => (this.#plan.works[index] as Work).stream),
+        ),
+      ),
+    ];
+    let apiNs = 0;
+    const startNs = new Map<number, number>();
+    // Held until the gate opens; then the first stream starts, and the others, which wait for its start, a hand-over later.
+    for (const stream of streams) (this.#queues[stream] as Queue).busy = gated;
+    const open = () => {
+      for (const [i, stream] of streams.entries()) {
+        const delayNs = i === 0 ? 0 : this.#spread.engine(this.#plan.costs.handoverNs.value);
+        this.#simulation.after(delayNs, () => {
+          const queue = this.#queues[stream] as Queue;
+          startNs.set(stream, this.#simulation.nowNs);
+          if (gated) this.#device.release(queue);
+        });
+      }
+    };
+    const go = (iteration: number, index: number, items: (Item | undefined)[]): void => {
+      if (index === submits.length) {
+        if (iteration < iterations) {
+          go(iteration + 1, 0, []);
+          return;
+        }
+        apiNs = this.#simulation.nowNs;
+        if (gated) this.#simulation.at(Math.max(...streams.map((s) => this.#arrivedNs[s] as number)), open);
+        return;
+      }
+      this.#submit(submits[index] as (typeof submits)[number], items, iteration, () =>
+        go(iteration, index + 1, items),
+      );
+    };
+    this.#simulation.at(0, () => go(1, 0, []));
+    if (!gated) this.#simulation.at(this.#plan.costs.doorbellNs.value, open);
+    this.#simulation.run();
+    const start = (stream: number) => startNs.get(stream) as number;
+    const end = (stream: number) => (this.#queues[stream] as Queue).lastEndNs;
+    const done = streams.every((stream) => (this.#queues[stream] as Queue).idle);
+    return {
+      totalNs: ended(done ? Math.max(...streams.map(end)) : null) - start(streams[0] as number),
+      apiNs,
+      streamNs: new Map(streams.map((stream) => [stream, end(stream) - start(stream)])),
+    };
+  }
+
+  /** A submit call that only serves a sync, which throughput mode leaves out. */
+  #marksSync(step: Extract<HostStep, { do: "submit" }>): boolean {
+    return this.#plan.host.some(
+      (other) => other.do === "sync" && other.by !== null && step.works.includes(other.by),
+    );
+  }
+
+  #sync(
+    { stream, method, by }: Extract<HostStep, { do: "sync" }>,
+    items: readonly (Item | undefined)[],
+    returned: () => void,
+  ): void {
+    const { costs } = this.#plan;
+    const queue = this.#queues[stream] as Queue;
+    const pollNs = this.#simulation.nowNs + this.#spread.host(costs.pollNs.value);
+    const seenNs = this.#spread.receiver(costs.receiverNs[method].value);
+    const seen = (sinceNs: number) => this.#simulation.at(Math.max(pollNs, sinceNs + seenNs), returned);
+    const mark = by === null ? null : (this.#plan.works[by] as Work);
+    if (mark?.op === "signal")
+      this.#device.whenWord(mark.word, 1, () => this.#simulation.after(seenNs, returned));
+    else if (by !== null) this.#device.whenDone(items[by] as Item, () => seen(this.#simulation.nowNs));
+    else this.#device.whenIdle(queue, () => seen(queue.lastEndNs));
+  }
+
+  #submit(
+    step: Extract<HostStep, { do: "submit" }>,
+    items: (Item | undefined)[],
+    number: number,
+    returned: () => void,
+  ): void {
     const enteredNs = this.#simulation.nowNs;
     const { costs } = this.#plan;
-    const stream = this.#streams[step.stream] as Stream;
-    const returned = () => {
-      const nowNs = this.#simulation.nowNs;
-      this.#calls.push({ step: index, startNs: enteredNs, endNs: nowNs });
-      if (step.op === "sync") this.#totalNs = nowNs;
-      else this.#apiNs = nowNs;
-      this.#host(index + 1);
-    };
-    if (step.op === "sync") {
-      const pollNs = enteredNs + this.#spread.host(costs.pollNs.value);
-      const seenNs = this.#spread.receiver(costs.receiverNs[step.method].value);
-      this.#whenIdle(stream, () =>
-        this.#simulation.at(Math.max(pollNs, stream.lastEndNs + seenNs), returned),
-      );
-      return;
+    const callNs = this.#spread.host(step.callNs);
+    const outNs = step.outNs < step.callNs ? Math.min(callNs, this.#spread.host(step.outNs)) : callNs;
+    const arrivesNs = enteredNs + outNs + this.#spread.host(costs.doorbellNs.value);
+    const entered = step.works.map((index) => this.#itemOf(index, items, number, step.graph));
+    const stream = (entered[0] as Item).work.stream;
+    if (step.graph) {
+      this.#enter(stream, arrivesNs, (queue) => {
+        this.#device.pushGraph(queue, entered);
+      });
+    } else {
+      for (const item of entered)
+        this.#enter(item.work.stream, arrivesNs, (queue) => this.#device.push(queue, item));
     }
-    const submitNs =
-      step.op === "copy" ? this.#spread.host(step.submitNs) : this.#spread.host(costs.eventNs.value);
-    // A staged copy's first work goes out as early as any copy's: the rest of that long call overlaps with it.
-    const outNs = step.op === "copy" ? Math.min(submitNs, this.#spread.host(costs.submitNs.value)) : submitNs;
-    const work = this.#submit(index, step, enteredNs + outNs + this.#spread.host(costs.doorbellNs.value));
-    if (step.op === "copy" && step.blocking) {
+    if (step.blocking) {
       const seenNs = this.#spread.receiver(costs.receiverNs.block.value);
-      this.#whenDone(work, () => this.#simulation.at(this.#simulation.nowNs + seenNs, returned));
+      this.#device.whenDone(entered.at(-1) as Item, () => this.#simulation.after(seenNs, returned));
     } else {
-      this.#simulation.at(enteredNs + submitNs, returned);
+      this.#simulation.at(enteredNs + callNs, returned);
     }
   }
 
-  #submit(index: number, step: Step, arrivesNs: number): Work {
-    const stream = this.#streams[step.stream] as Stream;
-    const work: Work = {
-      index,
-      step,
-      // In order, whatever the spread of the two calls was.
-      arrivedNs: Math.max(arrivesNs, stream.lastArrivalNs),
-      waitsFor: step.op === "wait" ? (this.#records.get(step.event) ?? null) : null,
-      done: false,
-      waiters: [],
-    };
-    if (step.op === "record") this.#records.set(step.event, work);
-    stream.submitted++;
-    stream.lastArrivalNs = work.arrivedNs;
-    this.#simulation.at(work.arrivedNs, () => {
-      stream.queue.push(work);
-      this.#pump(stream);
-    });
-    return work;
+  #enter(stream: number, arrivesNs: number, push: (queue: Queue) => void): void {
+    const queue = this.#queues[stream] as Queue;
+    queue.entered++;
+    const atNs = Math.max(arrivesNs, this.#arrivedNs[stream] as number);
+    this.#arrivedNs[stream] = atNs;
+    this.#simulation.at(atNs, () => push(queue));
   }
 
-  /** Starts the work at the head of a stream, if that is idle. */
-  #pump(stream: Stream): void {
-    const work = stream.queue[0];
-    if (stream.busy || !work) return;
-    stream.busy = true;
-    stream.queue.shift();
-    const { step } = work;
-    if (step.op === "copy") {
-      this.#copy(stream, work, step);
-    } else if (step.op === "wait" && work.waitsFor && !work.waitsFor.done) {
-      this.#whenDone(work.waitsFor, () => {
-        stream.notBeforeNs = this.#simulation.nowNs + this.#spread.engine(this.#plan.costs.handoverNs.value);
-        this.#complete(stream, work);
-      });
-    } else {
-      this.#complete(stream, work);
-    }
+  #itemOf(index: number, items: (Item | undefined)[], number: number, inGraph: boolean): Item {
+    const work = this.#plan.works[index] as Work;
+    const item: Item = { index, work, number, siblings: items, inGraph, done: false, waiters: [] };
+    items[index] = item;
+    return item;
   }
+}
 
-  #copy(stream: Stream, work: Work, step: CopyStep): void {
-    const first = step.legs[0];
-    const last = step.legs.at(-1) as Leg;
-    const handedOver =
-      stream.lastEngine >= 0 && stream.lastEngine !== first.engine
-        ? stream.lastEndNs + this.#spread.engine(this.#plan.costs.handoverNs.value)
-        : 0;
-    const extraNs = step.extraNs > 0 ? this.#spread.engine(step.extraNs) : 0;
-    const startNs = Math.max(this.#simulation.nowNs, handedOver, stream.notBeforeNs) + extraNs;
-    const finished = () => {
-      stream.lastEndNs = this.#simulation.nowNs;
-      stream.lastEngine = last.engine;
-      this.#complete(stream, work);
-    };
-    this.#simulation.at(startNs, () => {
-      if (step.legs.length === 2) this.#stage(work.index, step.bytes, step.legs, finished);
-      else this.#use(first, work.index, null, step.bytes, finished);
-    });
-  }
-
-  /** Chunk by chunk to the host and from it: a buffer is filled again when its last chunk has left it. */
-  #stage(step: number, bytes: number, legs: readonly [Leg, Leg], finished: () => void): void {
-    const { stagedChunkBytes, stagedBuffers, handoverNs } = this.#plan.costs;
-    const chunks = Math.ceil(bytes / stagedChunkBytes.value);
-    let left = chunks;
-    const handOver = (action: () => void) =>
-      this.#simulation.at(this.#simulation.nowNs + this.#spread.engine(handoverNs.value), action);
-    const begin = (chunk: number): void => {
-      const size = Math.min(stagedChunkBytes.value, bytes - chunk * stagedChunkBytes.value);
-      this.#use(legs[0], step, chunk, size, () => {
-        handOver(() =>
-          this.#use(legs[1], step, chunk, size, () => {
-            const next = chunk + stagedBuffers.value;
-            if (next < chunks) handOver(() => begin(next));
-            if (--left === 0) finished();
-          }),
-        );
-      });
-    };
-    for (let buffer = 0; buffer < Math.min(stagedBuffers.value, chunks); buffer++) begin(buffer);
-  }
-
-  /** One passage on an engine, as soon as that is free; first come, first served. */
-  #use(leg: Leg, step: number, chunk: number | null, bytes: number, done: () => void): void {
-    const engine = this.#engines[leg.engine] as Engine;
-    const start = () => {
-      const startNs = this.#simulation.nowNs;
-      this.#simulation.at(startNs + this.#spread.engine(leg.fixedNs), () =>
-        this.#network.start(leg, bytes * this.#spread.link(), () => {
-          const endNs = this.#simulation.nowNs;
-          this.#spans.push({ engine: leg.engine, step, chunk, startNs, endNs, bytes });
-          engine.freeAtNs = endNs + this.#spread.engine(this.#plan.costs.gapNs.value);
-          engine.busy = false;
-          this.#next(engine);
-          done();
-        }),
-      );
-    };
-    engine.queue.push(start);
-    this.#next(engine);
-  }
-
-  #next(engine: Engine): void {
-    if (engine.busy) return;
-    const start = engine.queue.shift();
-    if (!start) return;
-    engine.busy = true;
-    this.#simulation.at(Math.max(this.#simulation.nowNs, engine.freeAtNs), start);
-  }
-
-  #complete(stream: Stream, work: Work): void {
-    work.done = true;
-    for (const waiter of work.waiters.splice(0)) waiter();
-    stream.busy = false;
-    stream.completed++;
-    stream.lastEndNs = Math.max(stream.lastEndNs, this.#simulation.nowNs);
-    if (stream.completed === stream.submitted) for (const waiter of stream.idleWaiters.splice(0)) waiter();
-    this.#pump(stream);
-  }
-
-  #whenDone(work: Work, action: () => void): void {
-    if (work.done) action();
-    else work.waiters.push(action);
-  }
-
-  #whenIdle(stream: Stream, action: () => void): void {
-    if (stream.completed === stream.submitted) action();
-    else stream.idleWaiters.push(action);
-  }
+function ended(totalNs: number | null): number {
+  if (totalNs !== null) return totalNs;
+  throw new P2pError(
+    "program",
+    "the program never ends: a stream waits for work that waits for it",
+    "Look at its wait() operations.",
+  );
 }

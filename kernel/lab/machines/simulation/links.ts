@@ -6,6 +6,11 @@ export interface FlowPath {
   readonly capGbps: number;
 }
 
+/** Equal shares may differ in their last bits: what is this close counts as equal. */
+const SLACK = 1e-12;
+/** A resource with less than this share of its capacity left is used up. */
+const FULL = 1e-9;
+
 /**
  * Max–min fair rates by progressive filling (Bertsekas & Gallager, Data Networks, 6.5.2): all flows grow alike until one is
  * held by its own cap or by a resource that is used up; those are fixed, the others go on.
@@ -13,97 +18,177 @@ export interface FlowPath {
  * @returns GB/s, one a flow.
  */
 export function fairRates(flows: readonly FlowPath[], capacities: ArrayLike<number>): Float64Array {
-  const rates = new Float64Array(flows.length).fill(Number.NaN);
-  const leftGbps = Float64Array.from(capacities);
-  const sharing = new Int32Array(capacities.length);
-  for (const { resources } of flows) for (const resource of resources) bump(sharing, resource, 1);
+  const leftGbps = new Map<number, number>();
+  const sharing = new Map<number, number>();
+  for (const { resources } of flows) {
+    for (const resource of resources) {
+      leftGbps.set(resource, capacities[resource] as number);
+      sharing.set(resource, (sharing.get(resource) ?? 0) + 1);
+    }
+  }
+  const rates = new Float64Array(flows.length);
+  let open = flows.map((_, index) => index);
   const limits = new Float64Array(flows.length);
-  for (let open = flows.length; open > 0; ) {
+  while (open.length > 0) {
     let level = Infinity;
-    for (let i = 0; i < flows.length; i++) {
-      if (!Number.isNaN(rates[i])) continue;
+    for (const i of open) {
       const { capGbps, resources } = flows[i] as FlowPath;
       let limit = capGbps;
       for (const resource of resources) {
-        limit = Math.min(limit, (leftGbps[resource] as number) / (sharing[resource] as number));
+        limit = Math.min(limit, (leftGbps.get(resource) as number) / (sharing.get(resource) as number));
       }
       limits[i] = limit;
       level = Math.min(level, limit);
     }
-    // Equal shares may differ in their last bits; the slack keeps them together, and at least one flow is fixed a round.
-    const held = level * (1 + 1e-12);
-    for (let i = 0; i < flows.length; i++) {
-      if (!Number.isNaN(rates[i]) || (limits[i] as number) > held) continue;
+    const held = level * (1 + SLACK);
+    const still: number[] = [];
+    for (const i of open) {
+      if ((limits[i] as number) > held) {
+        still.push(i);
+        continue;
+      }
       rates[i] = level;
-      open--;
       for (const resource of (flows[i] as FlowPath).resources) {
-        leftGbps[resource] = Math.max(0, (leftGbps[resource] as number) - level);
-        bump(sharing, resource, -1);
+        leftGbps.set(resource, Math.max(0, (leftGbps.get(resource) as number) - level));
+        sharing.set(resource, (sharing.get(resource) as number) - 1);
       }
     }
+    open = still;
   }
   return rates;
 }
 
-function bump(counts: Int32Array, index: number, by: number): void {
-  counts[index] = (counts[index] as number) + by;
-}
-
-interface Flow extends FlowPath {
+class Flow implements FlowPath {
   leftBytes: number;
-  rateGbps: number;
-  readonly done: () => void;
+  rateGbps = 0;
+  /** When `leftBytes` was last brought up to date. */
+  sinceNs: number;
+  /** Counts changes of the rate: an end that was entered under an earlier one is void. */
+  version = 0;
+  /** Number of the last search that met it. */
+  seen = 0;
+
+  constructor(
+    readonly resources: readonly number[],
+    readonly capGbps: number,
+    bytes: number,
+    nowNs: number,
+    readonly done: () => void,
+  ) {
+    this.leftBytes = bytes;
+    this.sinceNs = nowNs;
+  }
 }
 
-/** Flows in progress. Whenever one starts or ends, the rates of all are shared anew. */
+/**
+ * Flows in progress. When one starts or ends, only the flows that share a resource with it, directly or over others, get new
+ * rates; and none do where nobody has to give way: a flow that fits into what is left changes nobody's share, and neither
+ * does the end of one on whose resources nobody was held back.
+ */
 export class Network {
   readonly #simulation: Simulation;
   readonly #capacities: ArrayLike<number>;
-  #flows: Flow[] = [];
-  #sinceNs = 0;
-  #version = 0;
+  readonly #on: Set<Flow>[];
+  readonly #usedGbps: Float64Array;
+  readonly #peakShare: Float64Array;
+  readonly #carriedBytes: Float64Array;
+  #search = 0;
 
   /** @param capacities GB/s of each resource. */
   constructor(simulation: Simulation, capacities: ArrayLike<number>) {
     this.#simulation = simulation;
     this.#capacities = capacities;
+    this.#on = Array.from({ length: capacities.length }, () => new Set<Flow>());
+    this.#usedGbps = new Float64Array(capacities.length);
+    this.#peakShare = new Float64Array(capacities.length);
+    this.#carriedBytes = new Float64Array(capacities.length);
+  }
+
+  /** Highest use of each resource so far, as a share of its capacity. */
+  get peakShare(): Float64Array {
+    return this.#peakShare;
+  }
+
+  /** Bytes that went through each resource. */
+  get carriedBytes(): Float64Array {
+    return this.#carriedBytes;
   }
 
   /** Starts a flow now; `done` is called when its last byte is through. */
   start(path: FlowPath, bytes: number, done: () => void): void {
-    this.#advance();
     const { resources, capGbps } = path;
-    this.#flows.push({ resources, capGbps, leftBytes: bytes, rateGbps: 0, done });
-    this.#share();
-  }
-
-  #advance(): void {
-    const passedNs = this.#simulation.nowNs - this.#sinceNs;
-    for (const flow of this.#flows) flow.leftBytes -= flow.rateGbps * passedNs;
-    this.#sinceNs = this.#simulation.nowNs;
-  }
-
-  #share(): void {
-    const version = ++this.#version;
-    if (this.#flows.length === 0) return;
-    const rates = fairRates(this.#flows, this.#capacities);
-    let ending = this.#flows[0] as Flow;
-    let endNs = Infinity;
-    for (const [i, flow] of this.#flows.entries()) {
-      flow.rateGbps = rates[i] as number;
-      const leftNs = Math.max(0, flow.leftBytes) / flow.rateGbps;
-      if (leftNs < endNs) {
-        endNs = leftNs;
-        ending = flow;
-      }
+    const flow = new Flow(resources, capGbps, bytes, this.#simulation.nowNs, done);
+    for (const resource of resources) {
+      (this.#on[resource] as Set<Flow>).add(flow);
+      this.#carriedBytes[resource] = (this.#carriedBytes[resource] as number) + bytes;
     }
-    this.#simulation.at(this.#simulation.nowNs + endNs, () => {
-      // A later start or end has shared anew and entered an end of its own.
-      if (version !== this.#version) return;
-      this.#advance();
-      this.#flows = this.#flows.filter((flow) => flow !== ending);
-      this.#share();
-      ending.done();
+    const fits = resources.every(
+      (resource) => (this.#usedGbps[resource] as number) + capGbps <= (this.#capacities[resource] as number),
+    );
+    if (Number.isFinite(capGbps) && fits) {
+      this.#give(flow, capGbps);
+      this.#notePeaks(flow);
+    } else {
+      this.#shareAround(resources);
+    }
+  }
+
+  #end(flow: Flow): void {
+    const held = flow.resources.some((resource) => {
+      const capacity = this.#capacities[resource] as number;
+      return (
+        (this.#on[resource] as Set<Flow>).size > 1 &&
+        (this.#usedGbps[resource] as number) >= capacity * (1 - FULL)
+      );
+    });
+    for (const resource of flow.resources) {
+      (this.#on[resource] as Set<Flow>).delete(flow);
+      // Sums of rates would keep rounding errors: an empty resource is exactly unused.
+      const left = (this.#usedGbps[resource] as number) - flow.rateGbps;
+      this.#usedGbps[resource] = (this.#on[resource] as Set<Flow>).size === 0 ? 0 : Math.max(0, left);
+    }
+    if (held) this.#shareAround(flow.resources);
+    flow.done();
+  }
+
+  /** New rates for every flow joined to these resources, directly or over other flows. */
+  #shareAround(resources: readonly number[]): void {
+    const search = ++this.#search;
+    const flows: Flow[] = [];
+    const visit = (resource: number) => {
+      for (const flow of this.#on[resource] as Set<Flow>) {
+        if (flow.seen === search) continue;
+        flow.seen = search;
+        flows.push(flow);
+      }
+    };
+    for (const resource of resources) visit(resource);
+    // The list grows while it is gone through.
+    for (const flow of flows) for (const resource of flow.resources) visit(resource);
+    const rates = fairRates(flows, this.#capacities);
+    for (let i = 0; i < flows.length; i++) this.#give(flows[i] as Flow, rates[i] as number);
+    for (const flow of flows) this.#notePeaks(flow);
+  }
+
+  #notePeaks({ resources }: Flow): void {
+    for (const resource of resources) {
+      const share = (this.#usedGbps[resource] as number) / (this.#capacities[resource] as number);
+      if (share > (this.#peakShare[resource] as number)) this.#peakShare[resource] = share;
+    }
+  }
+
+  #give(flow: Flow, rateGbps: number): void {
+    const nowNs = this.#simulation.nowNs;
+    if (rateGbps === flow.rateGbps) return;
+    flow.leftBytes = Math.max(0, flow.leftBytes - flow.rateGbps * (nowNs - flow.sinceNs));
+    flow.sinceNs = nowNs;
+    for (const resource of flow.resources) {
+      this.#usedGbps[resource] = (this.#usedGbps[resource] as number) + rateGbps - flow.rateGbps;
+    }
+    flow.rateGbps = rateGbps;
+    const version = ++flow.version;
+    this.#simulation.at(nowNs + flow.leftBytes / rateGbps, () => {
+      if (version === flow.version) this.#end(flow);
     });
   }
 }

@@ -1,52 +1,104 @@
-import type { BufferSpec, Program } from "../../program.js";
-import { peerCopyGbps, type Topology } from "../../topology/topology.js";
+import { routeOf } from "../../execution-order.js";
+import {
+  type CopyOperation,
+  type Place,
+  type StepOperation,
+  type SyncMethod,
+  windowBytes,
+} from "../../operations.js";
+import type { Program } from "../../program.js";
+import type { Topology } from "../../topology/topology.js";
 import type { Costs } from "./costs.js";
 import type { FlowPath } from "./links.js";
-import type { ModelledOperation, ModelledSync } from "./modelled.js";
+import { type Leg, Ways } from "./ways.js";
 
-/** One passage of bytes by one engine. */
-export interface Leg extends FlowPath {
-  /** Index in {@link Plan.engines}. */
-  readonly engine: number;
-  /** Engine time beside the bytes: the engine's own and the latency of the path. */
-  readonly fixedNs: number;
+interface OfStream {
+  /** Index in {@link Plan.streams}. */
+  readonly stream: number;
 }
 
-export interface CopyStep {
+/** A copy by copy engine. */
+export interface CopyWork extends OfStream {
   readonly op: "copy";
-  readonly stream: number;
   readonly name: string;
-  readonly call: string;
   readonly bytes: number;
   /** One leg, or two (to the host and from it) where the driver stages. */
   readonly legs: readonly [Leg] | readonly [Leg, Leg];
-  readonly submitNs: number;
   /** The driver's own work before the first byte of a copy that it stages. */
   readonly extraNs: number;
-  /** The submit call returns only when the bytes have arrived. */
-  readonly blocking: boolean;
 }
 
-export type Step =
-  | CopyStep
-  | { readonly op: "record" | "wait"; readonly stream: number; readonly event: string }
-  | { readonly op: "sync"; readonly stream: number; readonly method: ModelledSync };
+/** Whatever a kernel does, in this order: start, wait for a put, move bytes, stay busy, end. */
+export interface KernelWork extends OfStream {
+  readonly op: "kernel";
+  readonly name: string;
+  /** Bytes that the operation names. */
+  readonly bytes: number;
+  readonly startNs: number;
+  /** Route that a receive waits on, and how long after the arrival it knows. */
+  readonly receives: { readonly route: number; readonly seenNs: number } | null;
+  readonly path: FlowPath | null;
+  /** Bytes over `path`, flags among them. */
+  readonly wireBytes: number;
+  readonly busyNs: number;
+  /** Route of a put, and when the receiver can see it after the last byte. */
+  readonly puts: { readonly route: number; readonly arrivesNs: number } | null;
+  readonly endNs: number;
+}
+
+/** What a stream holds. */
+export type Work =
+  | CopyWork
+  | KernelWork
+  | (OfStream & { readonly op: "record" })
+  /** `recorded`: index of the record that it waits for. */
+  | (OfStream & { readonly op: "wait"; readonly recorded: number })
+  | (OfStream & { readonly op: "signal"; readonly word: number; readonly arrivesNs: number })
+  | (OfStream & { readonly op: "await"; readonly word: number });
+
+/** What the submitting thread does. */
+export type HostStep =
+  | {
+      readonly do: "submit";
+      readonly name: string;
+      /** Indices of {@link Plan.works} that the call submits. */
+      readonly works: readonly number[];
+      readonly callNs: number;
+      /** When the work goes out; the rest of a longer call overlaps with it. */
+      readonly outNs: number;
+      /** The call returns only when its work is done. */
+      readonly blocking: boolean;
+      /** All works start together and end together, as a graph. */
+      readonly graph: boolean;
+    }
+  | {
+      readonly do: "sync";
+      readonly stream: number;
+      readonly method: SyncMethod;
+      /** Work by which `poll-event` and `poll-flag` learn that the stream is complete. */
+      readonly by: number | null;
+    };
 
 /** A program on a machine: names resolved, ways found, costs looked up. Made once a run. */
 export interface Plan {
-  readonly steps: readonly Step[];
-  readonly streams: readonly string[];
+  readonly works: readonly Work[];
+  readonly host: readonly HostStep[];
+  readonly streams: readonly { readonly name: string; readonly gpu: number }[];
   /** Lane of each engine. */
   readonly engines: readonly string[];
   /** GB/s of each resource that flows share. */
   readonly capacities: Float64Array;
+  /** Words that signals write, and how many signals of an iteration write each. */
+  readonly words: number;
+  /** Puts of one iteration by route. */
+  readonly puts: readonly number[];
   readonly costs: Costs;
 }
 
 /**
  * @param slowMode whether copies that the driver stages between an ordered pair are in the slower of its two modes.
- * @param program one that {@link requireModelled} let pass.
- * @returns what {@link execute} runs; GPU numbers must be known to exist, peer access to be granted.
+ * @param program a valid one, of transfers.
+ * @returns what {@link Execution} runs; GPU numbers must be known to exist, peer access to be granted.
  */
 export function planOf(
   program: Program,
@@ -54,145 +106,300 @@ export function planOf(
   costs: Costs,
   slowMode: (from: number, to: number) => boolean,
 ): Plan {
-  const resources = new Resources(topology);
-  const engines: string[] = [];
-  const engineOf = (lane: string): number => {
-    const known = engines.indexOf(lane);
-    return known >= 0 ? known : engines.push(lane) - 1;
-  };
-  const way = (from: string, to: string) => topology.graph.route(from, to);
-  const engineNs = costs.engineNs.value;
+  return new Planner(program, topology, costs, slowMode).plan();
+}
 
-  /** Host memory is that of the GPU's first CPU, where the submitting thread is taken to run and to have allocated. */
-  const memoryOf = (gpu: number) => topology.graph.memoryOf(gpu);
-  const toHost = (gpu: number, capGbps: number): Leg => {
-    const host = memoryOf(gpu);
-    const route = way(`gpu${gpu}`, host);
-    return {
-      engine: engineOf(`GPU ${gpu} copy engine DtoH`),
-      resources: [...resources.along(`gpu${gpu}`, host), resources.memory(host)],
-      capGbps,
-      // Posted writes: done when they have arrived.
-      fixedNs: engineNs + route.latencyNs,
-    };
-  };
-  const fromHost = (gpu: number, capGbps: number): Leg => {
-    const host = memoryOf(gpu);
-    const route = way(host, `gpu${gpu}`);
-    return {
-      engine: engineOf(`GPU ${gpu} copy engine HtoD`),
-      resources: [resources.memory(host), ...resources.along(host, `gpu${gpu}`)],
-      capGbps,
-      // Reads: there and back.
-      fixedNs: engineNs + 2 * route.latencyNs,
-    };
-  };
-  const peer = (from: number, to: number, streamGpu: number): Leg => {
-    const reads = streamGpu === to;
-    return {
-      // The engine of the stream's GPU does it: the destination reads, otherwise the source writes.
-      engine: engineOf(reads ? `GPU ${to} copy engine peer read` : `GPU ${from} copy engine peer write`),
-      resources: resources.along(`gpu${from}`, `gpu${to}`),
-      capGbps: peerCopyGbps(topology, from, to, reads ? "read" : "write"),
-      // Reads, or writes that the peer acknowledges: there and back.
-      fixedNs: engineNs + 2 * way(`gpu${from}`, `gpu${to}`).latencyNs,
-    };
-  };
+const NO_WORK = { receives: null, path: null, wireBytes: 0, busyNs: 0, puts: null, endNs: 0 } as const;
 
-  const legsOf = (from: BufferSpec, to: BufferSpec, streamGpu: number): CopyStep["legs"] => {
-    const pageable = [from, to].some((b) => "host" in b.place && b.place.host === "pageable");
-    const hostCap = pageable ? costs.pageableGbps.value : Infinity;
-    const a = from.place;
-    const b = to.place;
-    if ("gpu" in a && "gpu" in b) {
-      if (a.gpu === b.gpu) {
-        return [
-          {
-            engine: engineOf(`GPU ${a.gpu} copy engine local`),
-            resources: [resources.memory(`gpu${a.gpu}`)],
-            capGbps: topology.gpu.localCopy.value,
-            fixedNs: engineNs,
-          },
-        ];
-      }
-      if (program.data.peerAccess) return [peer(a.gpu, b.gpu, streamGpu)];
-      return [toHost(a.gpu, Infinity), fromHost(b.gpu, Infinity)];
+class Planner {
+  readonly #program: Program;
+  readonly #costs: Costs;
+  readonly #slowMode: (from: number, to: number) => boolean;
+  readonly #ways: Ways;
+  readonly #places: ReadonlyMap<string, Place>;
+  readonly #streams: ReadonlyMap<string, number>;
+  readonly #works: Work[] = [];
+  readonly #host: HostStep[] = [];
+  readonly #words = new Map<string, number>();
+  readonly #routes = new Map<string, number>();
+  readonly #puts: number[] = [];
+  readonly #records = new Map<string, number>();
+  /** Of syncs that learn by an event or a word: index of the work that sets it. */
+  readonly #marks = new Map<number, number>();
+
+  constructor(
+    program: Program,
+    topology: Topology,
+    costs: Costs,
+    slowMode: (from: number, to: number) => boolean,
+  ) {
+    this.#program = program;
+    this.#costs = costs;
+    this.#slowMode = slowMode;
+    this.#ways = new Ways(topology, costs);
+    const { buffers, streams } = program.data;
+    this.#places = new Map(buffers.map(({ name, place }) => [name, place]));
+    this.#streams = new Map(streams.map(({ name }, index) => [name, index]));
+  }
+
+  plan(): Plan {
+    const operations = this.#program.data.operations as readonly StepOperation[];
+    if (this.#program.data.submit === "graph") {
+      for (const o of operations) if (o.op !== "sync") this.#add(o);
+      const { graphSubmitNs, submitNs } = this.#costs;
+      const works = this.#works.map((_, index) => index);
+      this.#call("cuGraphLaunch", works, { callNs: graphSubmitNs.value, outNs: submitNs.value, graph: true });
     }
-    if ("gpu" in a) return [toHost(a.gpu, hostCap)];
-    if ("gpu" in b) return [fromHost(b.gpu, hostCap)];
-    return [
-      {
-        engine: engineOf("host memcpy"),
-        // Read and written: twice through the memory, which its one thread does not come near to.
-        resources: [resources.memory(memoryOf(0))],
-        capGbps: costs.hostCopyGbps.value,
-        fixedNs: 0,
-      },
-    ];
-  };
+    for (const [index, o] of operations.entries()) {
+      if (o.op === "sync") this.#sync(operations, index);
+      else if (this.#program.data.submit !== "graph") this.#submit(o);
+    }
+    return {
+      works: this.#works,
+      host: this.#host,
+      streams: this.#program.data.streams,
+      engines: this.#ways.engines,
+      capacities: this.#ways.capacities,
+      words: this.#words.size,
+      puts: this.#puts,
+      costs: this.#costs,
+    };
+  }
 
-  const streams = program.data.streams.map((stream) => stream.name);
-  const stepOf = (o: ModelledOperation): Step => {
-    const stream = streams.indexOf(o.stream);
-    if (o.op === "sync") return { op: "sync", stream, method: o.method };
-    if (o.op !== "copy") return { op: o.op, stream, event: o.event };
-    const from = program.bufferOf(o.src);
-    const to = program.bufferOf(o.dst);
-    const legs = legsOf(from, to, (program.data.streams[stream] as { gpu: number }).gpu);
-    const pageable = [from, to].some((b) => "host" in b.place && b.place.host === "pageable");
-    const withoutGpu = "host" in from.place && "host" in to.place;
-    const staged = legs.length === 2;
-    const slow = staged && "gpu" in from.place && "gpu" in to.place && slowMode(from.place.gpu, to.place.gpu);
+  #call(
+    name: string,
+    works: readonly number[],
+    how: { callNs: number; outNs?: number; blocking?: boolean; graph?: boolean },
+  ): void {
+    const { callNs, outNs = callNs, blocking = false, graph = false } = how;
+    this.#host.push({ do: "submit", name, works, callNs, outNs: Math.min(outNs, callNs), blocking, graph });
+  }
+
+  #submit(o: Exclude<StepOperation, { op: "sync" }>): void {
+    const { submitNs, stagedSubmitNs, eventNs, kernelSubmitNs, batchSubmitNs, batchEntryNs } = this.#costs;
+    const last = this.#host.at(-1);
+    const index = this.#add(o);
+    const work = this.#works[index] as Work;
+    if (o.op === "copy" && o.api === "batch") {
+      const before = last?.do === "submit" && last.name === BATCH ? last : null;
+      if (before && this.#works[before.works[0] as number]?.stream === work.stream) {
+        const callNs = before.callNs + batchEntryNs.value;
+        this.#host[this.#host.length - 1] = {
+          ...before,
+          works: [...before.works, index],
+          callNs,
+          outNs: callNs,
+        };
+      } else {
+        this.#call(BATCH, [index], { callNs: batchSubmitNs.value });
+      }
+    } else if (work.op === "copy") {
+      const staged = work.legs.length === 2;
+      const name = (o as CopyOperation).api === "peer" ? "cuMemcpyPeerAsync" : "cuMemcpyAsync";
+      const callNs = (staged ? stagedSubmitNs : submitNs).value;
+      // A staged copy's first work goes out as early as any copy's.
+      this.#call(name, [index], {
+        callNs,
+        outNs: submitNs.value,
+        blocking: this.#blocking(o as CopyOperation),
+      });
+    } else if (work.op === "kernel") {
+      this.#call("cuLaunchKernel", [index], { callNs: kernelSubmitNs.value, outNs: submitNs.value });
+    } else {
+      this.#call(CALLS[work.op], [index], { callNs: eventNs.value });
+    }
+  }
+
+  /** The first of a run of syncs also submits what the others of the run learn by. */
+  #sync(operations: readonly StepOperation[], index: number): void {
+    const o = operations[index] as Extract<StepOperation, { op: "sync" }>;
+    if (operations[index - 1]?.op !== "sync") {
+      for (let i = index; operations[i]?.op === "sync"; i++) {
+        const sync = operations[i] as typeof o;
+        if (sync.method !== "poll-event" && sync.method !== "poll-flag") continue;
+        const stream = this.#awaited(sync.stream);
+        const work: Work =
+          sync.method === "poll-event"
+            ? { op: "record", stream }
+            : { op: "signal", stream, word: this.#word(`sync ${i}`), arrivesNs: this.#toHostNs(stream) };
+        this.#marks.set(i, this.#works.push(work) - 1);
+        this.#call(CALLS[work.op], [this.#works.length - 1], { callNs: this.#costs.eventNs.value });
+      }
+    }
+    this.#host.push({
+      do: "sync",
+      stream: this.#awaited(o.stream),
+      method: o.method,
+      by: this.#marks.get(index) ?? null,
+    });
+  }
+
+  #add(o: Exclude<StepOperation, { op: "sync" }>): number {
+    const work = this.#workOf(o);
+    const index = this.#works.push(work) - 1;
+    if (o.op === "record") this.#records.set(o.event, index);
+    return index;
+  }
+
+  #workOf(o: Exclude<StepOperation, { op: "sync" }>): Work {
+    const stream = this.#streamOf(o.stream);
+    const gpu = this.#gpuOf(stream);
+    const startNs = this.#costs.kernelNs.value;
+    switch (o.op) {
+      case "copy":
+        return o.engine === undefined ? this.#copy(o, stream) : this.#kernelCopy(o, stream, gpu);
+      case "record":
+        return { op: "record", stream };
+      case "wait":
+        return { op: "wait", stream, recorded: this.#records.get(o.event) as number };
+      case "signal": {
+        const arrivesNs = this.#ways.latencyNs(gpu, this.#place(o.buffer));
+        return { op: "signal", stream, word: this.#word(`${o.buffer}+${o.offset}`), arrivesNs };
+      }
+      case "await":
+        return { op: "await", stream, word: this.#word(`${o.buffer}+${o.offset}`) };
+      case "compute":
+        return { op: "kernel", stream, name: "compute", bytes: 0, ...NO_WORK, startNs, busyNs: o.ns };
+      case "launch":
+        return { op: "kernel", stream, name: o.kernel, bytes: 0, ...NO_WORK, startNs };
+      case "put":
+        return this.#put(o, stream, gpu);
+      case "receive":
+        return this.#receive(o, stream, gpu);
+    }
+  }
+
+  #copy(o: CopyOperation, stream: number): CopyWork {
+    const from = this.#place(o.src);
+    const to = this.#place(o.dst);
+    const legs = this.#ways.copy(from, to, this.#gpuOf(stream), this.#program.data.peerAccess);
+    const { stagedExtraNs, stagedSlowNs, pageableNs } = this.#costs;
+    const slow = "gpu" in from && "gpu" in to && this.#slowMode(from.gpu, to.gpu);
+    const stagedNs = legs.length === 2 ? stagedExtraNs.value + (slow ? stagedSlowNs.value : 0) : 0;
+    const withoutGpu = "host" in from && "host" in to;
+    const pageable = this.#blocking(o) && !withoutGpu;
     return {
       op: "copy",
       stream,
       name: `${o.src} → ${o.dst}`,
-      call: o.api === "peer" ? "cuMemcpyPeerAsync" : "cuMemcpyAsync",
       bytes: o.bytes,
       legs,
-      submitNs: (staged ? costs.stagedSubmitNs : costs.submitNs).value,
-      extraNs:
-        (staged ? costs.stagedExtraNs.value + (slow ? costs.stagedSlowNs.value : 0) : 0) +
-        (pageable && !withoutGpu ? costs.pageableNs.value : 0),
-      blocking: pageable || withoutGpu,
+      extraNs: stagedNs + (pageable ? pageableNs.value : 0),
     };
-  };
-  const steps = (program.data.operations as readonly ModelledOperation[]).map(stepOf);
-  return { steps, streams, engines, capacities: resources.capacities(), costs };
+  }
+
+  /** Copies from or to pageable memory, or within the host. */
+  #blocking(o: CopyOperation): boolean {
+    const places = [this.#place(o.src), this.#place(o.dst)];
+    return (
+      places.some((place) => "host" in place && place.host === "pageable") ||
+      places.every((place) => "host" in place)
+    );
+  }
+
+  #kernelCopy(o: CopyOperation, stream: number, gpu: number): KernelWork {
+    const [from, to] = [this.#place(o.src), this.#place(o.dst)];
+    const reads = o.engine === "kernel-read";
+    const roundTripNs = 2 * this.#ways.latencyNs(gpu, reads ? from : to);
+    return {
+      ...NO_WORK,
+      op: "kernel",
+      stream,
+      name: `${o.src} → ${o.dst}`,
+      bytes: o.bytes,
+      // Loads wait for the first answer; stores are posted, and the kernel ends when the last is acknowledged.
+      startNs: this.#costs.kernelNs.value + (reads ? roundTripNs : 0),
+      path: this.#ways.kernel(gpu, from, to),
+      wireBytes: o.bytes,
+      endNs: reads ? 0 : roundTripNs,
+    };
+  }
+
+  #put(o: Extract<StepOperation, { op: "put" }>, stream: number, gpu: number): KernelWork {
+    const window = this.#place(o.dst);
+    const oneWayNs = this.#ways.latencyNs(gpu, window);
+    const path = this.#ways.kernel(gpu, this.#place(o.src), window);
+    const route = this.#route(routeOf(o));
+    this.#puts[route] = (this.#puts[route] ?? 0) + 1;
+    const wireBytes = windowBytes(o.protocol, o.bytes);
+    const llWireGbps = (this.#costs.llGbps.value * wireBytes) / o.bytes;
+    // A fence waits until all stores are acknowledged, then the flag goes its way; lines carry their flags with them.
+    const fenceNs = o.protocol === "flag" ? 2 * oneWayNs : 0;
+    return {
+      ...NO_WORK,
+      op: "kernel",
+      stream,
+      name: `put ${o.src} → ${o.dst}`,
+      bytes: o.bytes,
+      startNs: this.#costs.kernelNs.value,
+      path: o.protocol === "ll" ? { ...path, capGbps: Math.min(path.capGbps, llWireGbps) } : path,
+      wireBytes,
+      puts: { route, arrivesNs: fenceNs + oneWayNs },
+      endNs: fenceNs + 2 * oneWayNs,
+    };
+  }
+
+  #receive(o: Extract<StepOperation, { op: "receive" }>, stream: number, gpu: number): KernelWork {
+    const window = this.#place(o.window);
+    const { kernelNs, flagSeenNs } = this.#costs;
+    return {
+      ...NO_WORK,
+      op: "kernel",
+      stream,
+      name: `receive ${o.window}`,
+      bytes: o.bytes,
+      startNs: kernelNs.value,
+      receives: { route: this.#route(routeOf(o)), seenNs: flagSeenNs.value },
+      path: o.dst === undefined ? null : this.#ways.kernel(gpu, window, this.#place(o.dst)),
+      wireBytes: o.dst === undefined ? 0 : windowBytes(o.protocol, o.bytes),
+    };
+  }
+
+  #toHostNs(stream: number): number {
+    return this.#ways.latencyNs(this.#gpuOf(stream), { host: "pinned" });
+  }
+
+  #place(buffer: string): Place {
+    return this.#places.get(buffer) as Place;
+  }
+
+  #streamOf(name: string): number {
+    return this.#streams.get(name) as number;
+  }
+
+  /** The stream that a sync waits for: a graph is launched into that of its first operation, and ends there. */
+  #awaited(name: string): number {
+    const { submit, operations } = this.#program.data;
+    return this.#streamOf(submit === "graph" ? (operations[0] as StepOperation).stream : name);
+  }
+
+  #gpuOf(stream: number): number {
+    return (this.#program.data.streams[stream] as { gpu: number }).gpu;
+  }
+
+  #word(name: string): number {
+    return numberOf(this.#words, name);
+  }
+
+  #route(name: string): number {
+    const route = numberOf(this.#routes, name);
+    this.#puts[route] ??= 0;
+    return route;
+  }
 }
 
-/** Numbers of what flows share: each direction of each link, both together where limited, and memories. */
-class Resources {
-  readonly #topology: Topology;
-  readonly #gbps: number[] = [];
-  readonly #numbers = new Map<string, number>();
-
-  constructor(topology: Topology) {
-    this.#topology = topology;
-  }
-
-  along(from: string, to: string): number[] {
-    const { graph } = this.#topology;
-    return graph.route(from, to).hops.flatMap(({ link, forward }) => {
-      const spec = graph.links[link] as (typeof graph.links)[number];
-      const way = this.#of(`${link}${forward ? ">" : "<"}`, forward ? spec.forwardGbps : spec.backwardGbps);
-      return spec.bothGbps === null ? [way] : [way, this.#of(`${link}=`, spec.bothGbps)];
-    });
-  }
-
-  memory(node: string): number {
-    const { gpu, hostMemory, graph } = this.#topology;
-    return this.#of(node, graph.kindOf(node) === "gpu" ? gpu.localCopy.value : hostMemory.value);
-  }
-
-  capacities(): Float64Array {
-    return Float64Array.from(this.#gbps);
-  }
-
-  #of(key: string, gbps: number): number {
-    const known = this.#numbers.get(key);
-    if (known !== undefined) return known;
-    this.#numbers.set(key, this.#gbps.length);
-    return this.#gbps.push(gbps) - 1;
-  }
+/** The number of a name, in the order in which names are first met. */
+function numberOf(numbers: Map<string, number>, name: string): number {
+  const known = numbers.get(name);
+  if (known !== undefined) return known;
+  numbers.set(name, numbers.size);
+  return numbers.size - 1;
 }
+
+const BATCH = "cuMemcpyBatchAsync";
+const CALLS = {
+  record: "cuEventRecord",
+  wait: "cuStreamWaitEvent",
+  signal: "cuStreamWriteValue32",
+  await: "cuStreamWaitValue32",
+} as const;

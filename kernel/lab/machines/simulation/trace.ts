@@ -1,14 +1,15 @@
 import type { Trace } from "../../machine.js";
 import { type Span, timelineOf } from "../../timeline.js";
+import type { DeviceSpan } from "./device.js";
 import type { Iteration } from "./execute.js";
-import type { Plan } from "./plan.js";
+import type { Plan, Work } from "./plan.js";
 
 /**
- * Parts per iteration and the timeline of simulated iterations, one after the other on one clock. A copy that ends after
- * the last sync returned is on the timeline, but not in the parts: the host never knew. An iteration in which the host
- * learns of no copy is left out of the parts, as it is for a real machine.
+ * Parts per iteration and the timeline of simulated iterations, one after the other on one clock. Work that ends after the
+ * last sync returned is on the timeline, but not in the parts: the host never knew. An iteration in which the host learns of
+ * none is left out of the parts, as it is for a real machine; and as there, kernels count where the program runs any.
  * @param full the host's calls as well.
- * @returns null when no iteration has a copy whose end the host waits for.
+ * @returns null when no iteration has work whose end the host waits for.
  */
 export function traceOf(plan: Plan, iterations: readonly Iteration[], full: boolean): Trace | null {
   const launch: number[] = [];
@@ -23,8 +24,8 @@ export function traceOf(plan: Plan, iterations: readonly Iteration[], full: bool
     t0Ns += Math.max(iteration.totalNs, iteration.idleNs);
     const seen = iteration.spans.filter((span) => span.endNs <= iteration.totalNs);
     if (seen.length === 0) continue;
-    const startNs = Math.min(...seen.map((span) => span.startNs));
-    const endNs = Math.max(...seen.map((span) => span.endNs));
+    const startNs = seen.reduce((least, span) => Math.min(least, span.startNs), Infinity);
+    const endNs = seen.reduce((most, span) => Math.max(most, span.endNs), 0);
     launch.push(startNs);
     engine.push(endNs - startNs);
     receiver.push(iteration.totalNs - endNs);
@@ -54,39 +55,47 @@ function spansOf(plan: Plan, iteration: Iteration, index: number, t0Ns: number, 
       correlation: 0,
     },
   ];
-  // Unique over all iterations, and above 0, which means unknown.
-  const correlation = (step: number) => index * plan.steps.length + step + 1;
+  // Unique over all iterations, and above 0, which means unknown. All work of one call has the call's.
+  const correlation = (step: number) => index * plan.host.length + step + 1;
+  const stepOf = new Map(
+    plan.host.flatMap((step, number) =>
+      step.do === "submit" ? step.works.map((work) => [work, number] as const) : [],
+    ),
+  );
   for (const call of full ? iteration.calls : []) {
-    const step = plan.steps[call.step] as Plan["steps"][number];
-    const sync = step.op === "sync";
+    const step = plan.host[call.step] as Plan["host"][number];
+    const sync = step.do === "sync";
     spans.push({
       ...host,
       kind: sync ? "sync" : "api",
-      name: sync
-        ? `sync ${plan.streams[step.stream]} by ${step.method}`
-        : step.op === "copy"
-          ? step.call
-          : CALLS[step.op],
+      name: sync ? `sync ${plan.streams[step.stream]?.name} by ${step.method}` : step.name,
       startNs: t0Ns + call.startNs,
       endNs: t0Ns + call.endNs,
       correlation: correlation(call.step),
     });
   }
   for (const span of iteration.spans) {
-    const step = plan.steps[span.step] as Plan["steps"][number];
-    const name = step.op === "copy" ? step.name : step.op;
     spans.push({
-      kind: "copy",
-      lane: plan.engines[span.engine] as string,
-      name: span.chunk === null ? name : `${name}, chunk ${span.chunk}`,
+      kind: span.engine === null ? "kernel" : "copy",
+      lane: laneOf(plan, span),
+      name: nameOf(plan.works[span.work] as Work, span.chunk),
       startNs: t0Ns + span.startNs,
       endNs: t0Ns + span.endNs,
       bytes: span.bytes,
-      correlation: correlation(span.step),
+      correlation: correlation(stepOf.get(span.work) as number),
       iteration: index,
     });
   }
   return spans;
 }
 
-const CALLS = { record: "cuEventRecord", wait: "cuStreamWaitEvent" } as const;
+function laneOf(plan: Plan, span: DeviceSpan): string {
+  if (span.engine !== null) return plan.engines[span.engine] as string;
+  const { name, gpu } = plan.streams[(plan.works[span.work] as Work).stream] as Plan["streams"][number];
+  return `GPU ${gpu} kernels of stream ${name}`;
+}
+
+function nameOf(work: Work, chunk: number | null): string {
+  const name = "name" in work ? work.name : work.op;
+  return chunk === null ? name : `${name}, chunk ${chunk}`;
+}

@@ -1,50 +1,16 @@
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { AMPERE, type Costs, HOPPER } from "../../kernel/lab/machines/simulation/costs.js";
-import { Simulation } from "../../kernel/lab/machines/simulation/engine.js";
-import { type FlowPath, fairRates, Network } from "../../kernel/lab/machines/simulation/links.js";
-import { Random } from "../../kernel/lab/random.js";
+import { Simulation } from "../../../kernel/lab/machines/simulation/engine.js";
+import { type FlowPath, fairRates, Network } from "../../../kernel/lab/machines/simulation/links.js";
+import { Random } from "../../../kernel/lab/random.js";
 
-const test = suite("simulation");
+const test = suite("simulated links");
 
 function near(actual: number, expected: number, tolerance: number): void {
   assert.ok(Math.abs(actual - expected) <= tolerance, `${actual} is not ${expected} ± ${tolerance}`);
 }
 
 const free = (...resources: number[]): FlowPath => ({ resources, capGbps: Infinity });
-
-test("actions run in order of time, and of entry at equal times", () => {
-  const simulation = new Simulation();
-  const seen: string[] = [];
-  for (const [time, name] of [
-    [30, "d"],
-    [10, "a"],
-    [20, "b"],
-    [20, "c"],
-  ] as const) {
-    simulation.at(time, () => seen.push(`${name}@${simulation.nowNs}`));
-  }
-  simulation.run();
-  assert.equal(seen, ["a@10", "b@20", "c@20", "d@30"]);
-});
-
-test("an action entered for the past runs now, and time never goes back", () => {
-  const simulation = new Simulation();
-  const times: number[] = [];
-  simulation.at(50, () => simulation.at(10, () => times.push(simulation.nowNs)));
-  simulation.run();
-  assert.equal(times, [50]);
-});
-
-test("a thousand shuffled times come out sorted", () => {
-  const simulation = new Simulation();
-  const times: number[] = [];
-  for (const time of new Random(3).shuffle([...Array(1000).keys()])) {
-    simulation.at(time, () => times.push(simulation.nowNs));
-  }
-  simulation.run();
-  assert.equal(times, [...Array(1000).keys()]);
-});
 
 test("two flows on one link get half each", () => {
   assert.equal([...fairRates([free(0), free(0)], [100])], [50, 50]);
@@ -124,29 +90,6 @@ test("flows that end at the same moment both end", () => {
   }
   simulation.run();
   assert.is(ended, 2);
-});
-
-test("the costs of Hopper are the published figures less the tracer", () => {
-  near(HOPPER.submitNs.value, 1760, 1);
-  near(HOPPER.submitNs.value + HOPPER.doorbellNs.value, 3203, 1);
-  near(HOPPER.receiverNs.spin.value, 2077, 1);
-  near(HOPPER.engineNs.value, 840, 1);
-  near(HOPPER.handoverNs.value, 2953, 1);
-  near(HOPPER.stagedExtraNs.value, 2124, 1);
-});
-
-test("every cost has a source and is positive", () => {
-  const figures = (value: unknown): { value: number; source: string }[] =>
-    value !== null && typeof value === "object"
-      ? "source" in value
-        ? [value as { value: number; source: string }]
-        : Object.values(value).flatMap(figures)
-      : [];
-  for (const costs of [HOPPER, AMPERE] satisfies Costs[]) {
-    const all = figures(costs);
-    assert.is(all.length, 25);
-    for (const { value, source } of all) assert.ok(value > 0 && source.length > 5, source);
-  }
 });
 
 test.run();
