@@ -1,10 +1,14 @@
 import { P2pError } from "../errors.js";
 import type { Machine, Run } from "../machine.js";
+import type { SyncMethod } from "../program.js";
 import { reportProgress } from "../progress.js";
+import { Random } from "../random.js";
 import { median, type SamplingOptions } from "../sampling.js";
-import { type Bytes, formatBytes, nsToUs, parseBytes, sizes } from "../units.js";
-import { expectMachine, expectOptions, expectSome } from "./expect.js";
-import { fitCurve, timeAt } from "./fit.js";
+import { type Modes, shapeOf } from "../series.js";
+import { type Bytes, formatBytes, formatNs, nsToUs, parseBytes, sizes } from "../units.js";
+import { listOf } from "./axes.js";
+import { expectMachine, expectNames, expectOptions, expectSome } from "./expect.js";
+import { type CurveFit, fitCurve, LEAST_POINTS, timeAt } from "./fit.js";
 import { provenanceFields, type Table, tableOf } from "./table.js";
 import { type Path, pathOf, transfer } from "./transfer.js";
 
@@ -15,6 +19,8 @@ export interface BreakdownOptions {
   bytes: Bytes | readonly Bytes[];
   /** Default `peer`. */
   path?: Path | readonly Path[];
+  /** Ways in which the host learns that all is complete, which is what the receiver's part is about; default `spin`. */
+  sync?: SyncMethod | readonly SyncMethod[];
   sampling?: SamplingOptions;
   /** Iterations of each traced pass; default 200. */
   traceIterations?: number;
@@ -23,6 +29,19 @@ export interface BreakdownOptions {
 
 /** Sizes that the engine-time line is fitted over, beside those asked for: 8 B to 64 MiB in steps of 8. */
 export const FIT_SIZES: readonly number[] = sizes("8 B", "64 MiB", { factor: 8 });
+
+/** The engine's share of a size is flagged where the fit misses it by more than this. */
+const MISS = 0.015;
+/**
+ * Larger sizes do not take less engine time. One that takes more than the larger ones by this share ran in a slower mode all
+ * along, and is kept out of the fit.
+ */
+const FALLING = 0.1;
+/** An engine that starts this much later than for the smallest size, and by this share of the total, was not seen starting. */
+const LATE_NS = 10_000;
+const LATE_SHARE = 0.1;
+
+const CELL_ERRORS: readonly string[] = ["not-available", "not-recorded"];
 
 /**
  * Splits the latency of a transfer into four parts that add up, each the median over the traced iterations:
@@ -37,86 +56,236 @@ export const FIT_SIZES: readonly number[] = sizes("8 B", "64 MiB", { factor: 8 }
  * `engine_us` is the median engine time as measured; `rate_gbps` is the rate of the fit's
  * last segment, `fit_worst_pct` its largest residual: where that is large, so is the doubt in setup and link.
  *
- * @throws P2pError `not-available` where the machine has no tracer.
+ * Where engine time has two modes (copies through the host are taken over late now and then), the parts, `engine_us` and
+ * `traced_us` are of the iterations in the faster one, `mode_share` says how many these are, and `slow_engine_us` what the others
+ * took; without modes they are 1 and null. `flags` says what to mind: two modes, a size that the fit misses. What the tracer did
+ * not see, or cannot be had, is null with its `reason`; so are parts of a copy of which it shows only the last pieces, as it
+ * does of what the driver stages.
+ *
+ * @returns a row a path, way to sync (column `sync`, only where asked for) and size, with `from`, `to`, `bytes`, `api_us`
+ * (untraced), `n` (iterations the parts are of) and the provenance columns beside those above.
+ * @throws P2pError `usage`; `not-available` or `not-recorded` where not one row could be had.
  */
 export async function breakdown(machine: Machine, options: BreakdownOptions): Promise<Table> {
   expectMachine(machine, "lab.breakdown");
   expectOptions(options, "lab.breakdown");
-  const named = (Array.isArray(options.path) ? options.path : [options.path ?? "peer"]) as readonly Path[];
-  const paths = [...new Set(named)];
-  const wanted: readonly Bytes[] = Array.isArray(options.bytes) ? options.bytes : [options.bytes];
-  const shown = [...new Set(wanted.map(parseBytes))];
-  expectSome(paths, "path", "lab.breakdown");
-  expectSome(shown, "bytes", "lab.breakdown");
+  expectNames(options, NAMES, "lab.breakdown");
+  const paths = unique(listOf(options.path ?? "peer"), "path");
+  const syncs = unique(listOf(options.sync ?? "spin"), "sync");
+  const shown = unique(listOf(options.bytes), "bytes").map(parseBytes);
   const ladder = [...new Set([...FIT_SIZES, ...shown])].sort((a, b) => a - b);
-  const rows: Record<string, unknown>[] = [];
-  for (const [p, path] of paths.entries()) {
-    const runs = new Map<number, Run>();
-    for (const [i, bytes] of ladder.entries()) {
-      reportProgress({
-        label: `breakdown ${path} ${formatBytes(bytes)}`,
-        done: p * ladder.length + i,
-        total: paths.length * ladder.length,
-      });
-      runs.set(bytes, await traced(machine, options, path, bytes));
-    }
-    const engineNs = (bytes: number) => median(traceOf(runs.get(bytes)).engineNs);
-    const curve = fitCurve(ladder.map((bytes) => ({ bytes, ns: engineNs(bytes) })));
-    for (const bytes of shown) {
-      const run = runs.get(bytes) as Run;
-      const trace = traceOf(run);
-      const launchNs = median(trace.launchNs);
-      const setupNs = (curve.segments[0] as { alphaNs: number }).alphaNs;
-      const linkNs = timeAt(curve, bytes) - setupNs;
-      const receiverNs = median(trace.receiverNs);
-      const sumNs = launchNs + setupNs + linkNs + receiverNs;
-      const tracedNs = median(trace.totalNs);
-      const totalNs = run.samples.convergence.medianNs;
-      rows.push({
-        path: pathOf(run, path),
-        from: options.from,
-        to: options.to,
-        bytes,
-        launch_us: nsToUs(launchNs),
-        setup_us: nsToUs(setupNs),
-        link_us: nsToUs(linkNs),
-        receiver_us: nsToUs(receiverNs),
-        sum_us: nsToUs(sumNs),
-        traced_us: nsToUs(tracedNs),
-        total_us: nsToUs(totalNs),
-        observer_us: nsToUs(tracedNs - totalNs),
-        closure_traced_pct: (100 * (sumNs - tracedNs)) / tracedNs,
-        closure_pct: (100 * (sumNs - tracedNs)) / totalNs,
-        api_us: nsToUs(median(run.samples.apiNs)),
-        engine_us: nsToUs(engineNs(bytes)),
-        rate_gbps: (curve.segments.at(-1) as { rateGbps: number }).rateGbps,
-        fit_worst_pct: 100 * curve.worstResidual,
-        n: trace.totalNs.length,
-        ...provenanceFields(run.provenance),
-      });
-    }
+  const cells = paths.flatMap((path) =>
+    syncs.flatMap((sync) => ladder.map((bytes): Cell => ({ path, sync, bytes }))),
+  );
+  const seen = new Map<Cell, Observed>();
+  for (const cell of new Random(cells.length).shuffle(cells)) {
+    reportProgress({
+      label: `breakdown ${cell.path}${syncs.length > 1 ? ` ${cell.sync}` : ""} ${formatBytes(cell.bytes)}`,
+      done: seen.size,
+      total: cells.length,
+    });
+    seen.set(cell, await observe(machine, options, cell));
   }
-  reportProgress({ label: "breakdown", done: 1, total: 1 });
+  reportProgress({ label: "breakdown", done: cells.length, total: cells.length });
+  const rows = paths.flatMap((path) =>
+    syncs.flatMap((sync) => {
+      const own = cells.filter((cell) => cell.path === path && cell.sync === sync);
+      return rowsOf(
+        machine,
+        options,
+        own.map((cell) => ({ ...(seen.get(cell) as Observed), cell })),
+        shown,
+      );
+    }),
+  );
+  if (rows.every((row) => row.launch_us === null)) throw nothing(machine, [...seen.values()]);
   return tableOf(rows);
 }
 
-async function traced(machine: Machine, options: BreakdownOptions, path: Path, bytes: number): Promise<Run> {
-  const run = await machine.run(transfer({ from: options.from, to: options.to, bytes, path }), {
-    trace: "copies",
-    ...(options.traceIterations ? { traceIterations: options.traceIterations } : {}),
-    ...(options.sampling ? { sampling: options.sampling } : {}),
-    ...(options.signal ? { signal: options.signal } : {}),
-  });
-  if (!run.trace) {
-    throw new P2pError(
-      "not-available",
-      `no breakdown on ${machine.provenance.machine}: ${run.traceReason ?? "it has no tracer"}`,
-      "A breakdown needs CUPTI (part of the CUDA toolkit, or pip's nvidia-cuda-cupti), a recording with traces, or a simulated machine.",
-    );
-  }
-  return run;
+const NAMES = ["from", "to", "bytes", "path", "sync", "sampling", "traceIterations", "signal"] as const;
+
+interface Cell {
+  readonly path: Path;
+  readonly sync: SyncMethod;
+  readonly bytes: number;
 }
 
-function traceOf(run: Run | undefined): NonNullable<Run["trace"]> {
-  return (run as Run).trace as NonNullable<Run["trace"]>;
+/** What came of a cell: its run, the parts that the tracer saw of it, and otherwise why not. */
+interface Observed {
+  readonly run: Run | null;
+  readonly parts: Parts | null;
+  readonly reason: string | null;
+  readonly error: P2pError | null;
+}
+
+/** Medians over the iterations of one mode, nanoseconds. */
+interface Parts {
+  readonly launchNs: number;
+  readonly engineNs: number;
+  readonly receiverNs: number;
+  readonly totalNs: number;
+  readonly n: number;
+  readonly modes: Modes | null;
+}
+
+function unique<T>(list: readonly T[], what: string): T[] {
+  return [...new Set(expectSome(list, what, "lab.breakdown"))];
+}
+
+async function observe(machine: Machine, options: BreakdownOptions, cell: Cell): Promise<Observed> {
+  const { from, to, traceIterations, sampling, signal } = options;
+  const program = transfer({ from, to, ...cell });
+  try {
+    const run = await machine.run(program, {
+      trace: "copies",
+      ...(traceIterations !== undefined && { traceIterations }),
+      ...(sampling && { sampling }),
+      ...(signal && { signal }),
+    });
+    const reason = run.trace ? null : (run.traceReason ?? "the machine has no tracer");
+    return { run, parts: run.trace && partsOf(run.trace), reason, error: null };
+  } catch (error) {
+    if (!(error instanceof P2pError) || !CELL_ERRORS.includes(error.code)) throw error;
+    return { run: null, parts: null, reason: error.message, error };
+  }
+}
+
+function partsOf(trace: NonNullable<Run["trace"]>): Parts {
+  const { modes } = shapeOf(trace.engineNs);
+  const edgeNs = modes ? Math.sqrt(modes.lowNs * modes.highNs) : Number.POSITIVE_INFINITY;
+  const kept = (series: Float64Array) => series.filter((_, i) => (trace.engineNs[i] as number) <= edgeNs);
+  const medianOf = (series: Float64Array) => median(kept(series));
+  return {
+    launchNs: medianOf(trace.launchNs),
+    engineNs: medianOf(trace.engineNs),
+    receiverNs: medianOf(trace.receiverNs),
+    totalNs: medianOf(trace.totalNs),
+    n: kept(trace.totalNs).length,
+    modes,
+  };
+}
+
+type Seen = Observed & { readonly cell: Cell };
+
+/** Rows of one path and way to sync; `all` ascends by size. */
+function rowsOf(
+  machine: Machine,
+  options: BreakdownOptions,
+  all: readonly Seen[],
+  shown: readonly number[],
+): Record<string, unknown>[] {
+  const judged = all.map((entry) => withoutUnseen(entry, all));
+  const { fit, leftOut } = fitOf(judged);
+  return shown.map((bytes) => {
+    const entry = judged.find(({ cell }) => cell.bytes === bytes) as Seen;
+    const { run, parts, cell } = entry;
+    const engine = parts && fit ? engineFields(fit, bytes, parts) : null;
+    const sumNs = parts && engine ? parts.launchNs + engine.setupNs + engine.linkNs + parts.receiverNs : null;
+    const totalNs = run?.samples.convergence.medianNs ?? null;
+    const off = sumNs !== null && parts ? sumNs - parts.totalNs : null;
+    return {
+      path: run ? pathOf(run, cell.path) : cell.path,
+      from: options.from,
+      to: options.to,
+      ...(options.sync === undefined ? {} : { sync: cell.sync }),
+      bytes,
+      launch_us: us(parts?.launchNs),
+      setup_us: us(engine?.setupNs),
+      link_us: us(engine?.linkNs),
+      receiver_us: us(parts?.receiverNs),
+      sum_us: us(sumNs),
+      traced_us: us(parts?.totalNs),
+      total_us: us(totalNs),
+      observer_us: parts && totalNs !== null ? nsToUs(parts.totalNs - totalNs) : null,
+      closure_traced_pct: parts && off !== null ? (100 * off) / parts.totalNs : null,
+      closure_pct: off !== null && totalNs !== null ? (100 * off) / totalNs : null,
+      api_us: run ? nsToUs(median(run.samples.apiNs)) : null,
+      engine_us: us(parts?.engineNs),
+      rate_gbps: engine?.rateGbps ?? null,
+      fit_worst_pct: fit ? 100 * fit.worstResidual : null,
+      mode_share: parts ? (parts.modes ? 1 - parts.modes.highShare : 1) : null,
+      slow_engine_us: us(parts?.modes?.highNs),
+      n: parts?.n ?? null,
+      flags: parts ? flagsOf(parts, engine, leftOut.has(bytes)).join("; ") : "",
+      reason:
+        entry.reason ??
+        (fit
+          ? null
+          : `setup and link need engine times of ${LEAST_POINTS} sizes, ${judged.filter((e) => e.parts).length} could be had`),
+      ...provenanceFields(run?.provenance ?? machine.provenance),
+    };
+  });
+}
+
+/** Takes away parts that begin with an engine start that the tracer did not see. */
+function withoutUnseen(entry: Seen, all: readonly Seen[]): Seen {
+  const first = all.find(({ parts }) => parts !== null)?.parts;
+  const { parts } = entry;
+  if (!first || !parts) return entry;
+  const lateNs = parts.launchNs - first.launchNs;
+  if (lateNs < LATE_NS || lateNs < LATE_SHARE * parts.totalNs) return entry;
+  const reason =
+    `the engine seems to start ${formatNs(lateNs)} later than for the smallest size: the tracer shows only the last pieces of ` +
+    "the copy, so that neither launch nor engine time means what it says";
+  return { ...entry, parts: null, reason };
+}
+
+/** Engine time against size, without the sizes that ran in a slower mode all along. */
+function fitOf(all: readonly Seen[]): { fit: CurveFit | null; leftOut: ReadonlySet<number> } {
+  const points = all.flatMap(({ cell, parts }) => (parts ? [{ bytes: cell.bytes, ns: parts.engineNs }] : []));
+  const kept = points.filter(
+    (point, i) => !points.slice(i + 1).some((larger) => point.ns > larger.ns * (1 + FALLING)),
+  );
+  const leftOut = new Set(points.filter((point) => !kept.includes(point)).map(({ bytes }) => bytes));
+  return { fit: kept.length >= LEAST_POINTS ? fitCurve(kept) : null, leftOut };
+}
+
+interface EngineFields {
+  readonly setupNs: number;
+  readonly linkNs: number;
+  /** Null where time does not grow with size. */
+  readonly rateGbps: number | null;
+  /** Fitted over measured engine time, less 1. */
+  readonly miss: number;
+}
+
+function engineFields(fit: CurveFit, bytes: number, parts: Parts): EngineFields {
+  const setupNs = (fit.segments[0] as { alphaNs: number }).alphaNs;
+  const fittedNs = timeAt(fit, bytes);
+  const { rateGbps } = fit.segments.at(-1) as { rateGbps: number };
+  return {
+    setupNs,
+    linkNs: fittedNs - setupNs,
+    rateGbps: Number.isFinite(rateGbps) ? rateGbps : null,
+    miss: fittedNs / parts.engineNs - 1,
+  };
+}
+
+function flagsOf({ modes }: Parts, engine: EngineFields | null, leftOut: boolean): string[] {
+  const pct = (share: number) => `${Number((100 * share).toPrecision(2))} %`;
+  return [
+    ...(modes
+      ? [
+          `two modes of engine time: ${formatNs(modes.lowNs)} and ${formatNs(modes.highNs)} ` +
+            `(${pct(modes.highShare)} of iterations); the parts are those of the faster`,
+        ]
+      : []),
+    ...(leftOut ? ["slower than larger sizes, and so kept out of the fit"] : []),
+    ...(engine && Math.abs(engine.miss) > MISS ? [`the fit misses engine time by ${pct(engine.miss)}`] : []),
+  ];
+}
+
+function us(ns: number | null | undefined): number | null {
+  return ns === null || ns === undefined ? null : nsToUs(ns);
+}
+
+/** The error of a table that would hold nothing. */
+function nothing(machine: Machine, seen: readonly Observed[]): P2pError {
+  const error = seen.find((entry) => entry.error !== null)?.error;
+  if (error) return error;
+  return new P2pError(
+    "not-available",
+    `no breakdown on ${machine.provenance.machine}: ${seen.find(({ reason }) => reason !== null)?.reason ?? "nothing was traced"}`,
+    "A breakdown needs CUPTI (part of the CUDA toolkit, or pip's nvidia-cuda-cupti), a recording with traces, or a simulated machine.",
+  );
 }

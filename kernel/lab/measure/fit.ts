@@ -11,6 +11,8 @@ export interface LineFit {
 export interface Point {
   readonly bytes: number;
   readonly ns: number;
+  /** Relative standard error of the time; 0 where it is not given. */
+  readonly noise?: number;
 }
 
 /** Lines over neighbouring ranges of sizes. */
@@ -58,24 +60,27 @@ export function fitLine(points: readonly Point[]): LineFit {
 
 /** Residual at which a fit with fewer segments is good enough. */
 const TOLERANCE = 0.01;
+/** Standard errors of a point's own that its residual may reach by chance, with a few dozen points to a curve. */
+const CHANCE = 3;
 /** Points that a segment must have: one more than a line needs, so that a residual can show. */
-const MIN_POINTS = 3;
+export const LEAST_POINTS = 3;
 const MAX_SEGMENTS = 3;
 
 /**
- * Fits engine time against size by the fewest lines (one to three) that leave no residual above 1 %; where none does, by the
- * ones that leave the least. Copy engines change their way of moving data with size, so one line seldom does.
+ * Fits time against size by the fewest lines (one to three) whose residuals ask for no more: none above 1 % or three times its
+ * point's noise; where no three lines reach that, by those that miss it least. Copy engines change their way of moving data
+ * with size, so one line seldom does.
  * @param points at least three sizes, ascending, positive times.
  * @param most lines to use at the most.
  */
 export function fitCurve(points: readonly Point[], most = MAX_SEGMENTS): CurveFit {
-  let best: CurveFit | null = null;
-  for (let count = 1; count <= Math.min(most, Math.floor(points.length / MIN_POINTS)); count++) {
-    const fit = bestSplit(points, count);
-    if (!best || fit.worstResidual < best.worstResidual) best = fit;
-    if (best.worstResidual <= TOLERANCE) break;
+  let best: Split | null = null;
+  for (let count = 1; count <= Math.min(most, Math.floor(points.length / LEAST_POINTS)); count++) {
+    const split = bestSplit(points, count);
+    if (!best || split.excess < best.excess) best = split;
+    if (best.excess <= 1) break;
   }
-  return best ?? oneLine(points);
+  return (best ?? oneLine(points)).fit;
 }
 
 /** Fitted time at a size. */
@@ -85,23 +90,38 @@ export function timeAt(fit: CurveFit, bytes: number): number {
   return alphaNs + bytes / rateGbps;
 }
 
-function oneLine(points: readonly Point[]): CurveFit {
-  const line = fitLine(points);
-  return { segments: [{ ...line, upToBytes: Number.POSITIVE_INFINITY }], worstResidual: line.worstResidual };
+/** A fit, and its largest residual against what is allowed of that point: up to 1 it asks for no more lines. */
+interface Split {
+  readonly fit: CurveFit;
+  readonly excess: number;
 }
 
-/** The split into so many segments with the least worst residual. */
-function bestSplit(points: readonly Point[], count: number): CurveFit {
+function oneLine(points: readonly Point[]): Split {
+  const line = fitLine(points);
+  const excess = Math.max(
+    ...points.map(
+      ({ bytes, ns, noise = 0 }) =>
+        Math.abs((line.alphaNs + bytes / line.rateGbps) / ns - 1) / Math.max(TOLERANCE, CHANCE * noise),
+    ),
+  );
+  const segments = [{ ...line, upToBytes: Number.POSITIVE_INFINITY }];
+  return { fit: { segments, worstResidual: line.worstResidual }, excess };
+}
+
+/** The split into so many segments with the least excess. */
+function bestSplit(points: readonly Point[], count: number): Split {
   if (count === 1) return oneLine(points);
-  let best: CurveFit | null = null;
-  for (let cut = MIN_POINTS; cut <= points.length - MIN_POINTS * (count - 1); cut++) {
-    const head = fitLine(points.slice(0, cut));
+  let best: Split | null = null;
+  for (let cut = LEAST_POINTS; cut <= points.length - LEAST_POINTS * (count - 1); cut++) {
+    const head = oneLine(points.slice(0, cut));
     const tail = bestSplit(points.slice(cut), count - 1);
-    const worstResidual = Math.max(head.worstResidual, tail.worstResidual);
-    if (!best || worstResidual < best.worstResidual) {
+    const excess = Math.max(head.excess, tail.excess);
+    if (!best || excess < best.excess) {
       const upToBytes = (points[cut - 1] as Point).bytes;
-      best = { segments: [{ ...head, upToBytes }, ...tail.segments], worstResidual };
+      const worstResidual = Math.max(head.fit.worstResidual, tail.fit.worstResidual);
+      const line = head.fit.segments[0] as LineFit;
+      best = { fit: { segments: [{ ...line, upToBytes }, ...tail.fit.segments], worstResidual }, excess };
     }
   }
-  return best as CurveFit;
+  return best as Split;
 }
