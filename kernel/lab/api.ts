@@ -1,5 +1,7 @@
 /** Everything that a notebook calls `lab`. */
+export { achieved } from "./analyze/achieved.js";
 export { alphaBeta, residuals } from "./analyze/alpha-beta.js";
+export { type AmortiseOptions, amortise } from "./analyze/amortise.js";
 export { check, type Properties } from "./analyze/check.js";
 export { type ConditionClaim, claim, type RangeClaim } from "./analyze/claim.js";
 export { Compared, type CompareOptions, type Comparison, compare } from "./analyze/compare.js";
@@ -19,6 +21,7 @@ export {
 } from "./analyze/gate/regression.js";
 export { PROGRAM_SETS, type ProgramSet } from "./analyze/gate/suite.js";
 export { ledger } from "./analyze/ledger.js";
+export { overlap } from "./analyze/overlap.js";
 export { predict } from "./analyze/predict.js";
 export { selfCheck } from "./analyze/self-check.js";
 export { type ChromeEvent, type ChromeTrace, chromeTrace, writeTrace } from "./chrome-trace.js";

@@ -1,40 +1,30 @@
 import { P2pError } from "../errors.js";
-import { expectTable } from "../measure/expect.js";
-import { type CurveFit, fitCurve, type LineFit, type Point, timeAt } from "../measure/fit.js";
+import { type CurveFit, fitCurve, LEAST_POINTS, type LineFit, type Point, timeAt } from "../measure/fit.js";
 import { provenancesOf, type Table, tableOf } from "../measure/table.js";
 import { Random } from "../random.js";
 import { quantileSorted } from "../sampling.js";
 import { nsToUs } from "../units.js";
+import { type Curve, curvesOf } from "./curves.js";
 
 /** Refits from which the intervals are read. */
 const RESAMPLES = 400;
-/** Sizes that a fit needs: two for the line, one more so that a residual can show. */
-const LEAST_SIZES = 3;
-
-interface Row {
-  path: string;
-  bytes: number;
-  total_us: number;
-  ci_low_us: number;
-  ci_high_us: number;
-}
-
 /**
- * Fits t = α + bytes / β to each path of a sweep (Hockney's model, Parallel Computing 20, 1994): by one line where none
- * leaves a residual above 1 %, else by up to three, each over its own range of sizes.
+ * Fits t = α + bytes / β to each curve of a sweep (Hockney's model, Parallel Computing 20, 1994): by one line where none
+ * leaves a residual above 1 % and three times the noise of its point, else by up to three, each over its own range of sizes.
  *
- * @param curve a table of `lab.sweep`, at least three sizes a path.
- * @returns a row a path and line: `path`, `from_bytes`, `to_bytes` (range it was fitted over), `alpha_us` with
- * `alpha_low_us`, `alpha_high_us` and `beta_gbps` with `beta_low_gbps`, `beta_high_gbps` (95 % intervals: refits with every
- * point drawn anew from its own interval and from the residuals of the fit), `half_bytes` (n½ = α β, the size that reaches
- * half of the rate), `r2` (of the logarithms), `worst_residual` (largest relative one), and the provenance columns. A rate
- * or n½ that the line does not determine (time does not grow with size) is null.
- * @throws P2pError `usage` when the table is no sweep, or a path has too few sizes.
+ * @param curve a table of `lab.sweep` over any axes, at least three sizes each.
+ * @returns a row a curve and line: `path` and the other axes that the table has, `curve` (what tells it from the others),
+ * `from_bytes`, `to_bytes` (range it was fitted over), `alpha_us` with `alpha_low_us`, `alpha_high_us`, `beta_gbps` with
+ * `beta_low_gbps`, `beta_high_gbps`, and `half_bytes` with `half_low_bytes`, `half_high_bytes` (n½ = α β, the size that
+ * reaches half of the rate; 95 % intervals by bootstrap: refits with every point drawn anew from its own interval and from
+ * the residuals of the fit), `r2` (of the logarithms), `worst_residual` (largest relative one), and the provenance columns. A rate
+ * or n½ that the line does not determine (time does not grow with size) is null, and so is an end of an interval.
+ * @throws P2pError `usage` when the table is no sweep, or a curve has too few sizes.
  */
 export function alphaBeta(curve: Table): Table {
   const rows: Record<string, unknown>[] = [];
   const origin = provenancesOf(curve)[0] ?? {};
-  for (const { path, points, spread } of pathsOf(curve, "lab.alphaBeta")) {
+  for (const { axes, points, spread } of fittable(curve, "lab.alphaBeta")) {
     const fit = fitCurve(points);
     const draws = refits(points, spread, fit);
     let from = 0;
@@ -43,9 +33,9 @@ export function alphaBeta(curve: Table): Table {
       from += own.length;
       const alphas = draws.map((draw) => (draw[index] as LineFit).alphaNs);
       const rates = draws.map((draw) => (draw[index] as LineFit).rateGbps);
-      const known = Number.isFinite(segment.rateGbps);
+      const halves = draws.map((draw) => halfOf(draw[index] as LineFit));
       rows.push({
-        path,
+        ...axes,
         from_bytes: own[0]?.bytes ?? null,
         to_bytes: own.at(-1)?.bytes ?? null,
         alpha_us: nsToUs(segment.alphaNs),
@@ -54,7 +44,9 @@ export function alphaBeta(curve: Table): Table {
         beta_gbps: finite(segment.rateGbps),
         beta_low_gbps: finite(quantile(rates, 0.025)),
         beta_high_gbps: finite(quantile(rates, 0.975)),
-        half_bytes: known ? segment.alphaNs * segment.rateGbps : null,
+        half_bytes: finite(halfOf(segment)),
+        half_low_bytes: finite(quantile(halves, 0.025)),
+        half_high_bytes: finite(quantile(halves, 0.975)),
         r2: r2(own, fit),
         worst_residual: segment.worstResidual,
         ...origin,
@@ -64,18 +56,23 @@ export function alphaBeta(curve: Table): Table {
   return tableOf(rows);
 }
 
+/** n½ of a line; infinite where time does not grow. */
+function halfOf({ alphaNs, rateGbps }: LineFit): number {
+  return Number.isFinite(rateGbps) ? alphaNs * rateGbps : Number.POSITIVE_INFINITY;
+}
+
 /**
- * What the fit of {@link alphaBeta} leaves over: `path`, `bytes`, `total_us`, `fitted_us`, `residual` (relative), the
+ * What the fit of {@link alphaBeta} leaves over: the axes and `curve` as there, `bytes`, `total_us`, `fitted_us`, `residual` (relative), the
  * half-width of the point's own interval as `noise` (relative), and the provenance columns. A residual above its noise is
  * the model's, not the measurement's.
  */
 export function residuals(curve: Table): Table {
   const origin = provenancesOf(curve)[0] ?? {};
   return tableOf(
-    pathsOf(curve, "lab.residuals").flatMap(({ path, points, spread }) => {
+    fittable(curve, "lab.residuals").flatMap(({ axes, points, spread }) => {
       const fit = fitCurve(points);
       return points.map(({ bytes, ns }, i) => ({
-        path,
+        ...axes,
         bytes,
         total_us: nsToUs(ns),
         fitted_us: nsToUs(timeAt(fit, bytes)),
@@ -87,23 +84,32 @@ export function residuals(curve: Table): Table {
   );
 }
 
-/** Points of each path by size, and the relative standard error of each point's median. */
-function pathsOf(curve: Table, who: string): { path: string; points: Point[]; spread: number[] }[] {
-  expectTable(curve, ["path", "bytes", "total_us", "ci_low_us", "ci_high_us"], who);
-  const rows = curve.objects() as Row[];
-  return [...new Set(rows.map((row) => row.path))].map((path) => {
-    const own = rows.filter((row) => row.path === path).sort((a, b) => a.bytes - b.bytes);
-    if (new Set(own.map((row) => row.bytes)).size < LEAST_SIZES) {
+interface Fittable {
+  readonly axes: Readonly<Record<string, unknown>>;
+  readonly points: readonly Point[];
+  /** Relative standard error of each point's median. */
+  readonly spread: readonly number[];
+}
+
+/** @throws P2pError `usage` for a curve of too few sizes. */
+function fittable(table: Table, who: string): Fittable[] {
+  return curvesOf(table, who).map(({ key, label, points }: Curve) => {
+    if (points.length < LEAST_POINTS) {
       throw new P2pError(
         "usage",
-        `${who}: path "${path}" has ${own.length} sizes, a fit needs ${LEAST_SIZES}`,
+        `${who}: "${label}" has ${points.length} sizes, a fit needs ${LEAST_POINTS}`,
         'Sweep more sizes, such as bytes: lab.sizes("8 B", "64 MiB", { factor: 4 }).',
       );
     }
+    const spread = points.map((point) => (point.ci_high_us - point.ci_low_us) / (2 * 1.96 * point.total_us));
     return {
-      path,
-      points: own.map((row) => ({ bytes: row.bytes, ns: row.total_us * 1e3 })),
-      spread: own.map((row) => (row.ci_high_us - row.ci_low_us) / (2 * 1.96 * row.total_us)),
+      axes: { ...key, curve: label },
+      points: points.map(({ bytes, total_us }, i) => ({
+        bytes,
+        ns: total_us * 1e3,
+        noise: spread[i] as number,
+      })),
+      spread,
     };
   });
 }

@@ -1,74 +1,128 @@
 import { P2pError } from "../errors.js";
-import { expectTable } from "../measure/expect.js";
 import { provenancesOf, type Table } from "../measure/table.js";
+import { Random } from "../random.js";
 import { type MimeBundle, richDisplay } from "../rich.js";
+import { quantileSorted } from "../sampling.js";
 import { formatBytes } from "../units.js";
+import { type Curve, type CurvePoint, curvesOf } from "./curves.js";
+
+/** Where the lead changes. */
+export interface Crossing {
+  readonly from: string;
+  readonly to: string;
+  /** The last size led by one, and the first led by the other: in between it lies, whatever the curves do there. */
+  readonly above: number;
+  readonly below: number;
+  /**
+   * Where it lies if the ratio of the two goes straight between sizes (both in logarithms), bytes, and the 95 % interval of
+   * that from the intervals of the medians.
+   */
+  readonly bytes: number;
+  readonly lowBytes: number;
+  readonly highBytes: number;
+}
 
 /** How two paths compare over message size. */
 export interface CrossoverResult {
   readonly paths: readonly [string, string];
   /** Path with the lower median at every size, where intervals of the medians do not overlap anywhere; null otherwise. */
   readonly winner: string | null;
-  /** Sizes between which the lead changes: the last size led by one path and the first led by the other. */
-  readonly crossings: readonly { from: string; to: string; above: number; below: number }[];
+  readonly crossings: readonly Crossing[];
   /** Sizes at which the confidence intervals overlap, so that neither leads. */
   readonly ties: readonly number[];
   /** Median of the second path over that of the first, by size: above 1 the first path is faster. */
   readonly ratios: readonly { bytes: number; ratio: number }[];
 }
 
+const DRAWS = 1000;
+
 /**
- * Finds the sizes at which one path overtakes the other in a sweep of exactly two paths. A lead counts only where the
- * 95 % intervals of the two medians do not overlap.
- * @throws P2pError `usage` when the table does not hold two paths over common sizes.
+ * Finds the sizes at which one path overtakes the other in a sweep of exactly two paths, or of two engines, ways to sync, …: of
+ * whatever axis the sweep goes over beside size. A lead counts only where the 95 % intervals of the two medians do not overlap.
+ * @throws P2pError `usage` when the table does not hold two curves over common sizes.
  */
 export function crossover(curve: Table): Crossover {
-  expectTable(curve, ["path", "bytes", "total_us", "ci_low_us", "ci_high_us"], "lab.crossover");
-  const rows = curve.objects() as {
-    path: string;
-    bytes: number;
-    total_us: number;
-    ci_low_us: number;
-    ci_high_us: number;
-  }[];
-  const names = [...new Set(rows.map((row) => row.path))];
-  if (names.length !== 2) {
+  const curves = curvesOf(curve, "lab.crossover");
+  if (curves.length !== 2) {
     throw new P2pError(
       "usage",
-      `a crossover compares two paths, the table holds ${names.length}: ${names.join(", ") || "none"}`,
+      `a crossover compares two paths, the table holds ${curves.length}: ${curves.map(({ label }) => label).join(", ")}`,
       'Sweep two, such as path: ["peer", "staged"], or filter the table.',
     );
   }
-  const [a, b] = names as [string, string];
-  const of = (path: string) =>
-    new Map(rows.filter((row) => row.path === path).map((row) => [row.bytes, row]));
-  const first = of(a);
-  const second = of(b);
-  const common = [...first.keys()].filter((bytes) => second.has(bytes)).sort((x, y) => x - y);
-  if (common.length === 0) {
+  const [first, second] = curves as [Curve, Curve];
+  const [a, b] = [first.label, second.label];
+  const both = first.points.flatMap((x): Both[] => {
+    const y = second.points.find((point) => point.bytes === x.bytes);
+    return y ? [{ bytes: x.bytes, x, y }] : [];
+  });
+  if (both.length === 0) {
     throw new P2pError("usage", `${a} and ${b} have no size in common`, "Sweep both over the same sizes.");
   }
-  const crossings: { from: string; to: string; above: number; below: number }[] = [];
   const ties: number[] = [];
-  const ratios: { bytes: number; ratio: number }[] = [];
-  const leads: { bytes: number; path: string }[] = [];
-  for (const bytes of common) {
-    const x = first.get(bytes) as (typeof rows)[number];
-    const y = second.get(bytes) as (typeof rows)[number];
-    ratios.push({ bytes, ratio: y.total_us / x.total_us });
-    if (x.ci_high_us < y.ci_low_us) leads.push({ bytes, path: a });
-    else if (y.ci_high_us < x.ci_low_us) leads.push({ bytes, path: b });
+  const leads: { index: number; path: string }[] = [];
+  both.forEach(({ bytes, x, y }, index) => {
+    if (x.ci_high_us < y.ci_low_us) leads.push({ index, path: a });
+    else if (y.ci_high_us < x.ci_low_us) leads.push({ index, path: b });
     else ties.push(bytes);
-  }
-  for (let i = 1; i < leads.length; i++) {
-    const before = leads[i - 1] as (typeof leads)[number];
-    const after = leads[i] as (typeof leads)[number];
-    if (before.path !== after.path) {
-      crossings.push({ from: before.path, to: after.path, above: before.bytes, below: after.bytes });
-    }
-  }
+  });
+  const crossings = leads.slice(1).flatMap((after, i): Crossing[] => {
+    const before = leads[i] as (typeof leads)[number];
+    if (before.path === after.path) return [];
+    return [crossingOf(both.slice(before.index, after.index + 1), before.path, after.path)];
+  });
   const winner = crossings.length === 0 && ties.length === 0 ? (leads[0]?.path ?? null) : null;
-  return new Crossover({ paths: [a, b], winner, crossings, ties, ratios }, common, provenancesOf(curve));
+  const ratios = both.map(({ bytes, x, y }) => ({ bytes, ratio: y.total_us / x.total_us }));
+  return new Crossover(
+    { paths: [a, b], winner, crossings, ties, ratios },
+    both.map(({ bytes }) => bytes),
+    provenancesOf(curve),
+  );
+}
+
+/** A size of both curves. */
+interface Both {
+  readonly bytes: number;
+  readonly x: CurvePoint;
+  readonly y: CurvePoint;
+}
+
+/** @param stretch from the last size that one leads to the first that the other does. */
+function crossingOf(stretch: readonly Both[], from: string, to: string): Crossing {
+  const sizes = stretch.map(({ bytes }) => Math.log(bytes));
+  const ratios = stretch.map(({ x, y }) => Math.log(y.total_us / x.total_us));
+  const errors = stretch.map(({ x, y }) => Math.hypot(errorOf(x), errorOf(y)));
+  const random = new Random(stretch.length);
+  const draws = Float64Array.from({ length: DRAWS }, () =>
+    zeroOf(
+      sizes,
+      ratios.map((ratio, i) => ratio + (errors[i] as number) * random.normal()),
+      Math.sign(ratios[0] as number),
+    ),
+  ).sort();
+  return {
+    from,
+    to,
+    above: stretch[0]?.bytes as number,
+    below: stretch.at(-1)?.bytes as number,
+    bytes: zeroOf(sizes, ratios, Math.sign(ratios[0] as number)),
+    lowBytes: quantileSorted(draws, 0.025),
+    highBytes: quantileSorted(draws, 0.975),
+  };
+}
+
+/** Standard error of the logarithm of a median. */
+function errorOf({ total_us, ci_low_us, ci_high_us }: CurvePoint): number {
+  return (ci_high_us - ci_low_us) / (2 * 1.96 * total_us);
+}
+
+/** The size at which a ratio that begins with this sign first has lost it; the ends where it never had or never loses it. */
+function zeroOf(sizes: readonly number[], ratios: readonly number[], sign: number): number {
+  const after = ratios.findIndex((ratio) => ratio * sign <= 0);
+  if (after <= 0) return Math.exp(sizes.at(after) as number);
+  const [s0, s1] = [sizes[after - 1] as number, sizes[after] as number];
+  const [r0, r1] = [ratios[after - 1] as number, ratios[after] as number];
+  return Math.exp(s0 + ((s1 - s0) * r0) / (r0 - r1));
 }
 
 /** The answer, with a sentence for the reader. */
@@ -102,10 +156,13 @@ export class Crossover implements CrossoverResult {
   }
 
   toString(): string {
+    const size = (bytes: number) => formatBytes(Math.round(bytes));
     const ties = this.ties.length > 0 ? `; undecided at ${this.ties.map(formatBytes).join(", ")}` : "";
     if (this.crossings.length > 0) {
       const list = this.crossings.map(
-        (c) => `${c.from} leads up to ${formatBytes(c.above)}, ${c.to} from ${formatBytes(c.below)}`,
+        (c) =>
+          `at about ${size(c.bytes)} (95 % interval ${size(c.lowBytes)} to ${size(c.highBytes)}): ` +
+          `${c.from} leads up to ${formatBytes(c.above)}, ${c.to} from ${formatBytes(c.below)}`,
       );
       return `crossover: ${list.join("; ")}${ties} (${this.#range})`;
     }

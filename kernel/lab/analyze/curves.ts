@@ -1,0 +1,93 @@
+/** The curves in a table of a sweep: rows that differ in size alone. */
+import { P2pError } from "../errors.js";
+import { expectTable } from "../measure/expect.js";
+import type { Table } from "../measure/table.js";
+
+/** Columns of a sweep that tell curves apart. */
+export const AXES = [
+  "path",
+  "from",
+  "to",
+  "engine",
+  "initiator",
+  "direction",
+  "streams",
+  "chunk_bytes",
+  "submit",
+  "sync",
+  "allocator",
+  "metric",
+] as const;
+export type Axis = (typeof AXES)[number];
+
+/** A size of a curve: median and its 95 % interval, microseconds. */
+export interface CurvePoint {
+  readonly bytes: number;
+  readonly total_us: number;
+  readonly ci_low_us: number;
+  readonly ci_high_us: number;
+}
+
+export interface Curve {
+  /** The axes' values, of those columns that the table has. */
+  readonly key: Readonly<Partial<Record<Axis, unknown>>>;
+  /** The values of the axes that differ between the table's curves; of the path where none does. */
+  readonly label: string;
+  /** Ascending by size, each size once. */
+  readonly points: readonly CurvePoint[];
+}
+
+/**
+ * Parts a table of `lab.sweep` into its curves. Rows that were not measured (null) are left out.
+ * @throws P2pError `usage` when it is no such table, or a curve has a size twice.
+ */
+export function curvesOf(table: Table, who: string): Curve[] {
+  expectTable(table, ["path", "bytes", "total_us", "ci_low_us", "ci_high_us"], who);
+  const axes = AXES.filter((axis) => table.columnNames().includes(axis));
+  const rows = table.objects() as Record<string, unknown>[];
+  const differing = axes.filter((axis) => new Set(rows.map((row) => row[axis])).size > 1);
+  const groups = new Map<string, Record<string, unknown>[]>();
+  for (const row of rows) {
+    if (row.total_us === null || row.total_us === undefined) continue;
+    const name = differing.map((axis) => nameOfValue(axis, row[axis])).join(" ") || String(row.path);
+    groups.set(name, [...(groups.get(name) ?? []), row]);
+  }
+  if (groups.size === 0) {
+    throw new P2pError("usage", `${who} was given a table without a time`, "Give it the table of lab.sweep.");
+  }
+  return [...groups].map(([label, own]) => {
+    const points = own.map((row) => pointOf(row, who)).sort((a, b) => a.bytes - b.bytes);
+    const twice = points.find((point, i) => points[i - 1]?.bytes === point.bytes);
+    if (twice) {
+      throw new P2pError(
+        "usage",
+        `${who}: "${label}" has ${twice.bytes} bytes more than once`,
+        "Give one sweep of one machine, or filter the table.",
+      );
+    }
+    return { key: Object.fromEntries(axes.map((axis) => [axis, own[0]?.[axis]])), label, points };
+  });
+}
+
+/** `peer`, `yield`; but `streams 4`, `from 0`: a bare number says nothing. */
+function nameOfValue(axis: Axis, value: unknown): string {
+  return typeof value === "string" ? value : `${axis} ${String(value)}`;
+}
+
+function pointOf(row: Record<string, unknown>, who: string): CurvePoint {
+  const { bytes, total_us, ci_low_us, ci_high_us } = row;
+  const times = [total_us, ci_low_us ?? total_us, ci_high_us ?? total_us];
+  if (!isPositive(bytes) || !times.every(isPositive)) {
+    throw new P2pError(
+      "usage",
+      `${who}: a row has ${String(bytes)} bytes in ${String(total_us)} µs (${String(ci_low_us)} to ${String(ci_high_us)})`,
+      "Sizes and times are positive numbers; leave out rows that are not.",
+    );
+  }
+  const [total, low, high] = times as [number, number, number];
+  return { bytes, total_us: total, ci_low_us: low, ci_high_us: high };
+}
+
+function isPositive(value: unknown): value is number {
+  return typeof value === "number" && Number.isFinite(value) && value > 0;
+}
