@@ -1,4 +1,5 @@
 /** What the thread of the sockets and the thread of user code tell each other. */
+import type { MessagePort } from "node:worker_threads";
 import type { Header, Message } from "./wire.js";
 
 /** The connection file, as Jupyter writes it. */
@@ -18,13 +19,23 @@ export interface SocketsData {
   connection: Connection;
   /** One Int32: how many execute requests have arrived so far. */
   arrived: SharedArrayBuffer;
+  /** One Int32, an {@link InputState}: user code's thread sleeps on it while the reader types. */
+  input: SharedArrayBuffer;
+  /** Where the reader's answers are put, before the sleeping thread is woken. */
+  answers: MessagePort;
 }
 
-/** A request that user code's thread answers. `arrival` numbers execute requests from 1. */
+/** What the thread of user code waits for while a cell asks the reader. */
+export const InputState = { waiting: 0, answered: 1, interrupted: 2 } as const;
+
+/** A request that user code's thread answers, on the channel it came by. `arrival` numbers execute requests from 1. */
 export interface Request {
+  channel: "shell" | "control";
   identities: Uint8Array[];
   header: Header;
+  metadata: Record<string, unknown>;
   content: Record<string, unknown>;
+  buffers: Uint8Array[];
   arrival: number;
 }
 
@@ -37,6 +48,21 @@ export type ToMain =
 
 /** Contents travel as JSON text, so that what cannot be sent fails where it was made. */
 export type ToSockets =
-  | { kind: "publish"; type: string; json: string; parent: Message["parent"] }
-  | { kind: "reply"; type: string; json: string; parent: Header; identities: Uint8Array[] }
+  | {
+      kind: "publish";
+      type: string;
+      json: string;
+      parent: Message["parent"];
+      metadata?: Record<string, unknown>;
+      buffers?: Uint8Array[];
+    }
+  | {
+      kind: "reply";
+      channel: Request["channel"];
+      type: string;
+      json: string;
+      parent: Header;
+      identities: Uint8Array[];
+    }
+  | { kind: "ask"; json: string; parent: Header; identities: Uint8Array[] }
   | { kind: "pong"; number: number };

@@ -3,9 +3,10 @@
  * run: they answer while TypeScript is loaded, and say why when the library cannot be.
  */
 import { readFileSync } from "node:fs";
-import { Worker } from "node:worker_threads";
+import { MessageChannel, Worker } from "node:worker_threads";
 import type { Session } from "../session/index.js";
 import type { Connection, SocketsData, ToMain, ToSockets } from "./link.js";
+import { Reader } from "./reader.js";
 import { Server } from "./server.js";
 
 // A session takes process.exit away from cells.
@@ -50,14 +51,24 @@ async function openSession(): Promise<Session> {
   }
 }
 
-const data: SocketsData = { connection: connectionOf(process.argv[2]), arrived: new SharedArrayBuffer(4) };
-const sockets = new Worker(new URL("./sockets.js", import.meta.url), { workerData: data });
+const answers = new MessageChannel();
+const data: SocketsData = {
+  connection: connectionOf(process.argv[2]),
+  arrived: new SharedArrayBuffer(4),
+  input: new SharedArrayBuffer(4),
+  answers: answers.port1,
+};
+const sockets = new Worker(new URL("./sockets.js", import.meta.url), {
+  workerData: data,
+  transferList: [answers.port1],
+});
 const tell = (message: ToSockets) => sockets.postMessage(message);
 sockets.on("error", (error) => fail(1, error.stack ?? error.message));
 const opened = new Promise<Session>((resolve, reject) => {
   sockets.once("online", () => setImmediate(() => openSession().then(resolve, reject)));
 });
-const server = new Server(opened, new Int32Array(data.arrived), tell);
+const reader = new Reader(new Int32Array(data.input), answers.port2, tell);
+const server = new Server(opened, new Int32Array(data.arrived), reader, tell);
 
 function interrupt(): void {
   opened.then(

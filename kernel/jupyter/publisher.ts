@@ -1,5 +1,5 @@
 /** A request's outputs on their way to the front ends: streams gathered, everything in order. */
-import type { CellOutput } from "../session/index.js";
+import type { CellOutput, CommOutgoing } from "../session/index.js";
 import type { ToSockets } from "./link.js";
 import type { Header } from "./wire.js";
 
@@ -20,10 +20,18 @@ export class OutputPublisher {
   }
 
   /** @throws TypeError for content that JSON cannot hold; nothing is sent then. */
-  publish(type: string, content: Record<string, unknown>): void {
+  publish(
+    type: string,
+    content: Record<string, unknown>,
+    extras: { metadata?: Record<string, unknown>; buffers?: Uint8Array[] } = {},
+  ): void {
     const json = JSON.stringify(content);
     this.flush();
-    this.#send({ kind: "publish", type, json, parent: this.#parent });
+    this.#send({ kind: "publish", type, json, parent: this.#parent, ...extras });
+  }
+
+  comm({ type, content, metadata, buffers }: CommOutgoing): void {
+    this.publish(type, content, { metadata, buffers: [...buffers] });
   }
 
   output(output: CellOutput): void {

@@ -1,15 +1,22 @@
 /** Answers the requests that need the session, in the thread of user code. */
 import type { CellOutput, ExecuteResult, Session } from "../session/index.js";
+import { complete, inspect } from "./assistance.js";
+import { type Content, textOf } from "./content.js";
+import { historyOf } from "./history.js";
 import type { Request, ToSockets } from "./link.js";
 import { OutputPublisher } from "./publisher.js";
-import { toCodePoints, toUtf16 } from "./text-positions.js";
+import type { Reader } from "./reader.js";
 
-type Content = Record<string, unknown>;
+/** So much of a value is kept for the history. */
+const HISTORY_CHARACTERS = 2000;
 
 export class Server {
   readonly #session: Promise<Session>;
   readonly #send: (message: ToSockets) => void;
   readonly #arrived: Int32Array;
+  readonly #reader: Reader;
+  /** Texts of the values that counted cells had, by execution count. */
+  readonly #results = new Map<number, string>();
   /** Execute requests up to this arrival are aborted: they were queued when a cell failed. */
   #abortUpTo = 0;
   #queue: Promise<void> = Promise.resolve();
@@ -18,9 +25,15 @@ export class Server {
    * @param session being created; requests wait for it.
    * @param arrived one Int32, how many execute requests the sockets have taken so far.
    */
-  constructor(session: Promise<Session>, arrived: Int32Array, send: (message: ToSockets) => void) {
+  constructor(
+    session: Promise<Session>,
+    arrived: Int32Array,
+    reader: Reader,
+    send: (message: ToSockets) => void,
+  ) {
     this.#session = session;
     this.#arrived = arrived;
+    this.#reader = reader;
     this.#send = send;
     session.catch(() => undefined);
   }
@@ -38,6 +51,7 @@ export class Server {
     const outputs = new OutputPublisher(request.header, this.#send);
     outputs.publish("status", { execution_state: "busy" });
     const type = request.header.msg_type.replace(/request$/, "reply");
+    const { identities, header, channel } = request;
     let json: string;
     try {
       json = JSON.stringify(await this.#contentOf(request, await this.#session, outputs));
@@ -47,8 +61,9 @@ export class Server {
       json = JSON.stringify({ status: "error", execution_count: 0, ...failure });
     }
     outputs.flush();
-    const { identities, header } = request;
-    this.#send({ kind: "reply", type, json, parent: header, identities });
+    // A comm's messages are answered by none.
+    if (type.endsWith("_reply"))
+      this.#send({ kind: "reply", channel, type, json, parent: header, identities });
     outputs.publish("status", { execution_state: "idle" });
   }
 
@@ -65,7 +80,24 @@ export class Server {
         return status === "incomplete" ? { status, indent } : { status };
       }
       case "history_request":
-        return { status: "ok", history: historyOf(request.content, session) };
+        return { status: "ok", history: historyOf(request.content, [...session.history], this.#results) };
+      case "comm_info_request": {
+        const { target_name: target } = request.content;
+        return { status: "ok", comms: session.openComms(typeof target === "string" ? target : undefined) };
+      }
+      case "comm_open":
+      case "comm_msg":
+      case "comm_close": {
+        const { header, content, metadata, buffers } = request;
+        session.receiveComm(
+          header.msg_type,
+          content,
+          { metadata, buffers },
+          (output) => outputs.output(output),
+          { onComm: (message) => outputs.comm(message) },
+        );
+        return {};
+      }
       default:
         throw new Error(`${request.header.msg_type} is not answered here`);
     }
@@ -87,7 +119,21 @@ export class Server {
     const result = await session.execute(code, {
       silent,
       storeHistory,
-      onOutput: (output) => outputs.output(output),
+      onOutput: (output) => {
+        outputs.output(output);
+        if (output.type === "execute_result" && storeHistory)
+          this.#results.set(
+            output.executionCount,
+            String(output.data["text/plain"]).slice(0, HISTORY_CHARACTERS),
+          );
+      },
+      onComm: (message) => outputs.comm(message),
+      ...(content.allow_stdin === true && {
+        askReader: (question: string, hidden: boolean) => {
+          outputs.flush();
+          return this.#reader.ask(question, hidden, request);
+        },
+      }),
     });
     if (result.error) {
       if (content.stop_on_error !== false) this.#abortUpTo = Atomics.load(this.#arrived, 0);
@@ -122,75 +168,4 @@ async function evaluated(expressions: unknown, session: Session): Promise<Conten
       : { status: "ok", data: bundle?.data ?? {}, metadata: bundle?.metadata ?? {} };
   }
   return values;
-}
-
-function complete(content: Content, session: Session): Content {
-  const code = textOf(content.code);
-  const found = session.complete(code, toUtf16(code, cursorOf(content, code)));
-  const start = toCodePoints(code, found.start);
-  const end = toCodePoints(code, found.end);
-  const kinds = new Map(found.original?.entries.map((entry) => [entry.name, entry.kind]));
-  const types = found.candidates.map((text) => ({ text, type: kinds.get(text) ?? "", start, end }));
-  return {
-    status: "ok",
-    matches: found.candidates,
-    cursor_start: start,
-    cursor_end: end,
-    metadata: { _jupyter_types_experimental: types },
-  };
-}
-
-function inspect(content: Content, session: Session): Content {
-  const code = textOf(content.code);
-  const info = session.inspect(code, toUtf16(code, cursorOf(content, code)));
-  if (!info) return { status: "ok", found: false, data: {}, metadata: {} };
-  const joined = (parts: readonly { text: string }[] | undefined) =>
-    (parts ?? []).map((part) => part.text).join("");
-  const signature = joined(info.displayParts);
-  const documentation = joined(info.documentation);
-  const tags = (info.tags ?? []).map((tag) => `@${tag.name} ${joined(tag.text)}`).join("\n");
-  const plain = [signature, documentation, tags].filter((part) => part !== "").join("\n\n");
-  const markdown = [`\`\`\`typescript\n${signature}\n\`\`\``, documentation, tags]
-    .filter((part) => part !== "")
-    .join("\n\n");
-  return {
-    status: "ok",
-    found: true,
-    data: { "text/plain": plain, "text/markdown": markdown },
-    metadata: {},
-  };
-}
-
-/** Rows of [session 0, line, source], as the request's access type asks. */
-function historyOf(content: Content, session: Session): [number, number, unknown][] {
-  const row = ([line, source]: [number, string]): [number, number, unknown] => [
-    0,
-    line,
-    content.output === true ? [source, null] : source,
-  ];
-  let entries = [...session.history];
-  if (content.hist_access_type === "range") {
-    const start = Number(content.start ?? 1);
-    const stop = Number(content.stop ?? Number.POSITIVE_INFINITY);
-    return entries.filter(([line]) => line >= start && line < stop).map(row);
-  }
-  if (content.hist_access_type === "search") {
-    const glob = textOf(content.pattern ?? "*").replace(/[.+^${}()|[\]\\]/g, "\\$&");
-    const pattern = new RegExp(`^${glob.replace(/\*/g, "[\\s\\S]*").replace(/\?/g, "[\\s\\S]")}$`);
-    entries = entries.filter(([, source]) => pattern.test(source));
-    if (content.unique === true)
-      entries = [
-        ...new Map(entries.map(([line, source]) => [source, [line, source] as [number, string]])).values(),
-      ];
-  }
-  const n = Number(content.n ?? entries.length);
-  return entries.slice(Math.max(0, entries.length - n)).map(row);
-}
-
-function textOf(value: unknown): string {
-  return typeof value === "string" ? value : "";
-}
-
-function cursorOf(content: Content, code: string): number {
-  return typeof content.cursor_pos === "number" ? content.cursor_pos : [...code].length;
 }

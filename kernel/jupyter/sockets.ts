@@ -5,13 +5,14 @@
 import { readFileSync, writeSync } from "node:fs";
 import { createRequire } from "node:module";
 import { parentPort, workerData } from "node:worker_threads";
-import { Publisher, Reply, Router } from "zeromq";
-import type { SocketsData, ToMain, ToSockets } from "./link.js";
+import { Reply, Router, XPublisher } from "zeromq";
+import { InputState, type Request, type SocketsData, type ToMain, type ToSockets } from "./link.js";
 import { type Message, type Outgoing, PROTOCOL_VERSION, Wire } from "./wire.js";
 
-const { connection, arrived } = workerData as SocketsData;
+const { connection, arrived, input, answers } = workerData as SocketsData;
 const wire = new Wire(connection.key, connection.signature_scheme);
 const arrivals = new Int32Array(arrived);
+const inputState = new Int32Array(input);
 const main = parentPort;
 if (!main) throw new Error("this file runs as a worker thread");
 
@@ -19,16 +20,17 @@ const shell = new Router();
 const control = new Router();
 const stdin = new Router();
 // No high-water mark: a cell that prints faster than a front end reads must lose nothing.
-const iopub = new Publisher({ sendHighWaterMark: 0, sendTimeout: 0 });
+const iopub = new XPublisher({ sendHighWaterMark: 0, sendTimeout: 0 });
+iopub.verbosity = "allSubs";
 const heartbeat = new Reply();
 const sockets = [shell, control, stdin, iopub, heartbeat];
 
 /** Sends one after the other, in the order of the calls. */
 class Outbox {
-  readonly #socket: Router | Publisher;
+  readonly #socket: Router | XPublisher;
   #last: Promise<void> = Promise.resolve();
 
-  constructor(socket: Router | Publisher) {
+  constructor(socket: Router | XPublisher) {
     this.#socket = socket;
   }
 
@@ -45,6 +47,7 @@ class Outbox {
 
 const shellOut = new Outbox(shell);
 const controlOut = new Outbox(control);
+const stdinOut = new Outbox(stdin);
 const iopubOut = new Outbox(iopub);
 
 /**
@@ -65,8 +68,30 @@ function address(port: number): string {
     : `${connection.transport}://${connection.ip}:${port}`;
 }
 
-function publish(type: string, content: Outgoing["content"], parent: Message["parent"]): void {
-  iopubOut.send(wire.message(type, content, parent));
+function publish(
+  type: string,
+  content: Outgoing["content"],
+  parent: Message["parent"],
+  more: { metadata?: Record<string, unknown>; buffers?: Uint8Array[] } = {},
+): void {
+  // The topic comes first: a front end may subscribe to some kinds of messages only.
+  const identities = [Buffer.from(`kernel.${wire.session}.${type}`)];
+  iopubOut.send(wire.message(type, content, parent, { identities, ...more }));
+}
+
+/** Tells each new subscriber that it is heard from now on. */
+async function welcome(): Promise<void> {
+  for await (const [frame] of iopub) {
+    if (frame?.[0] !== 1) continue;
+    const topic = frame.subarray(1);
+    const message = wire.message(
+      "iopub_welcome",
+      { subscription: topic.toString() },
+      {},
+      { identities: [topic] },
+    );
+    iopubOut.send(message);
+  }
 }
 
 /** Answers a request in this thread, with the busy and idle that belong to it. */
@@ -80,6 +105,10 @@ function answer(out: Outbox, request: Message, type: string, content: Record<str
 const DOES_NOT_STOP = `\nThe cell was interrupted but does not stop: a loop that began after an await, or in a callback, and a native call
 can only be ended with the kernel. Wait, or restart it.\n`;
 const PATIENCE_MS = 2000;
+/** A main thread that runs no user code hears within this. */
+const HEARS_MS = 30;
+/** A cell waits for what the reader types. */
+let asking = false;
 let pings = 0;
 let pongs = 0;
 /** Header of the execute request that shows its output now, or did last. */
@@ -92,9 +121,13 @@ const FORWARDED = new Set([
   "inspect_request",
   "is_complete_request",
   "history_request",
+  "comm_info_request",
+  "comm_open",
+  "comm_msg",
+  "comm_close",
 ]);
 
-async function receive(socket: Router, out: Outbox): Promise<void> {
+async function receive(socket: Router, take: (message: Message) => void | Promise<void>): Promise<void> {
   for await (const frames of socket) {
     const message = wire.decode(frames);
     if (!message) {
@@ -102,34 +135,36 @@ async function receive(socket: Router, out: Outbox): Promise<void> {
       continue;
     }
     try {
-      await dispatch(message, out);
+      await take(message);
     } catch (error) {
       complain(error);
     }
   }
 }
 
-async function dispatch(message: Message, out: Outbox): Promise<void> {
+async function dispatch(message: Message, channel: Request["channel"]): Promise<void> {
   const type = message.header.msg_type;
+  const out = channel === "shell" ? shellOut : controlOut;
   if (FORWARDED.has(type)) {
     const arrival = type === "execute_request" ? Atomics.add(arrivals, 0, 1) + 1 : 0;
-    const { identities, header, content } = message;
-    return tell({ kind: "request", request: { identities, header, content, arrival } });
+    const { identities, header, metadata, content, buffers } = message;
+    const request = { channel, identities, header, metadata, content, buffers, arrival };
+    return tell({ kind: "request", request });
   }
   switch (type) {
     case "kernel_info_request":
       return answer(out, message, "kernel_info_reply", kernelInfo());
-    case "comm_info_request":
-      return answer(out, message, "comm_info_reply", { status: "ok", comms: {} });
-    case "comm_open":
-      // No comm target exists: by the protocol the opening is answered by closing.
-      publish("status", { execution_state: "busy" }, message.header);
-      publish("comm_close", { comm_id: message.content.comm_id ?? "", data: {} }, message.header);
-      return publish("status", { execution_state: "idle" }, message.header);
-    case "comm_msg":
-    case "comm_close":
-      publish("status", { execution_state: "busy" }, message.header);
-      return publish("status", { execution_state: "idle" }, message.header);
+    case "connect_request": {
+      const { shell_port: shell, iopub_port: iopub, stdin_port: stdin, hb_port: hb } = connection;
+      return answer(out, message, "connect_reply", {
+        status: "ok",
+        shell,
+        iopub,
+        stdin,
+        hb,
+        control: connection.control_port,
+      });
+    }
     case "interrupt_request":
       interrupt();
       return answer(out, message, "interrupt_reply", { status: "ok" });
@@ -137,17 +172,52 @@ async function dispatch(message: Message, out: Outbox): Promise<void> {
       answer(out, message, "shutdown_reply", { status: "ok", restart: message.content.restart === true });
       return await shutDown();
     default:
-      complain(`a message of type ${JSON.stringify(type).slice(0, 60)} was ignored`);
+      return refuse(message, out);
   }
 }
 
-/** Breaks a loop in user code; otherwise the main thread's handler ends what the cell awaits. */
+/** A request that this kernel has no answer to, such as a debugger's, is told so; anything else is noted in the log. */
+function refuse(message: Message, out: Outbox): void {
+  const type = message.header.msg_type;
+  const request = /^([a-z_]{1,60})_request$/.exec(type);
+  if (!request) return complain(`a message of type ${JSON.stringify(type).slice(0, 60)} was ignored`);
+  const evalue = `this kernel does not answer ${type}`;
+  answer(out, message, `${request[1]}_reply`, {
+    status: "error",
+    ename: "NotSupported",
+    evalue,
+    traceback: [evalue],
+  });
+}
+
+/** The reader's answer to what a cell asked: the cell's thread sleeps until it is there. */
+function takeInput({ header, content }: Message): void {
+  if (header.msg_type !== "input_reply") return;
+  asking = false;
+  answers.postMessage(typeof content.value === "string" ? content.value : "");
+  Atomics.store(inputState, 0, InputState.answered);
+  Atomics.notify(inputState, 0);
+}
+
+/**
+ * The main thread ends what the cell awaits. Where it does not hear, it is woken from a question, or else by SIGINT, which
+ * breaks what runs: only then, since the signal's end can hit the kernel's own code when the cell is over at that moment.
+ */
 function interrupt(): void {
-  // On Windows the signal would end the process.
-  if (process.platform === "win32") tell({ kind: "interrupt" });
-  else process.kill(process.pid, "SIGINT");
+  tell({ kind: "interrupt" });
   const number = ++pings;
   tell({ kind: "ping", number });
+  if (asking) {
+    asking = false;
+    Atomics.store(inputState, 0, InputState.interrupted);
+    Atomics.notify(inputState, 0);
+  }
+  // On Windows the signal would end the process.
+  else if (process.platform !== "win32") {
+    setTimeout(() => {
+      if (pongs < number) process.kill(process.pid, "SIGINT");
+    }, HEARS_MS).unref();
+  }
   setTimeout(() => {
     if (pongs < number && running) publish("stream", { name: "stderr", text: DOES_NOT_STOP }, running);
   }, PATIENCE_MS).unref();
@@ -205,11 +275,17 @@ main.on("message", (message: ToSockets) => {
   switch (message.kind) {
     case "publish":
       if (message.type === "execute_input") running = message.parent;
-      return publish(message.type, message.json, message.parent);
-    case "reply":
-      return shellOut.send(
-        wire.message(message.type, message.json, message.parent, { identities: message.identities }),
-      );
+      return publish(message.type, message.json, message.parent, message);
+    case "reply": {
+      const { identities, channel } = message;
+      const out = channel === "control" ? controlOut : shellOut;
+      return out.send(wire.message(message.type, message.json, message.parent, { identities }));
+    }
+    case "ask": {
+      const { identities } = message;
+      asking = true;
+      return stdinOut.send(wire.message("input_request", message.json, message.parent, { identities }));
+    }
     case "pong":
       pongs = message.number;
   }
@@ -230,5 +306,12 @@ await stdin.bind(address(connection.stdin_port));
 await iopub.bind(address(connection.iopub_port));
 await heartbeat.bind(address(connection.hb_port));
 publish("status", { execution_state: "starting" }, {});
-for (const loop of [receive(shell, shellOut), receive(control, controlOut), beat()]) loop.catch(complain);
+const loops = [
+  receive(shell, (message) => dispatch(message, "shell")),
+  receive(control, (message) => dispatch(message, "control")),
+  receive(stdin, takeInput),
+  welcome(),
+  beat(),
+];
+for (const loop of loops) loop.catch(complain);
 endWithParent();

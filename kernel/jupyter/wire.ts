@@ -20,6 +20,8 @@ export interface Message {
   parent: Header | Record<string, never>;
   metadata: Record<string, unknown>;
   content: Record<string, unknown>;
+  /** Binary parts after the four JSON parts; the signature does not cover them. */
+  buffers: Uint8Array[];
 }
 
 /** A message to send; its content may be JSON text already. */
@@ -34,7 +36,8 @@ const REMEMBERED = 65_536;
 /** Signs and checks with the key of the connection file; an empty key means that messages are not signed. */
 export class Wire {
   readonly #key: string;
-  readonly #session = randomUUID();
+  /** The kernel's own, in every header it sends. */
+  readonly session: string = randomUUID();
   /** In the order of arrival. */
   readonly #seen = new Set<string>();
 
@@ -50,17 +53,18 @@ export class Wire {
     type: string,
     content: Outgoing["content"],
     parent: Message["parent"] = {},
-    more: { identities?: Uint8Array[]; metadata?: Record<string, unknown> } = {},
+    more: { identities?: Uint8Array[]; metadata?: Record<string, unknown>; buffers?: Uint8Array[] } = {},
   ): Outgoing {
     const header: Header = {
       msg_id: randomUUID(),
       msg_type: type,
-      session: this.#session,
+      session: this.session,
       username: "kernel",
       date: new Date().toISOString(),
       version: PROTOCOL_VERSION,
     };
-    return { identities: more.identities ?? [], header, parent, metadata: more.metadata ?? {}, content };
+    const { identities = [], metadata = {}, buffers = [] } = more;
+    return { identities, header, parent, metadata, content, buffers };
   }
 
   encode(message: Outgoing): Buffer[] {
@@ -72,6 +76,7 @@ export class Wire {
       Buffer.from(DELIMITER),
       Buffer.from(this.#signature(parts)),
       ...parts,
+      ...message.buffers.map((buffer) => Buffer.from(buffer.buffer, buffer.byteOffset, buffer.byteLength)),
     ];
   }
 
@@ -93,6 +98,7 @@ export class Wire {
       parent: parent as Message["parent"],
       metadata,
       content,
+      buffers: frames.slice(delimiter + 6).map((frame) => new Uint8Array(frame)),
     };
   }
 

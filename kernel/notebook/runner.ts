@@ -177,7 +177,7 @@ function nameOf(cell: NotebookCell, index: number): string {
 
 /** The line that a traceback names first. */
 function lineOf(traceback: readonly string[]): number | null {
-  const match = /\bCell \[\d+\], line (\d+)/.exec(traceback.join("\n"));
+  const match = /\bCell In\[\d+\], line (\d+)/.exec(traceback.join("\n"));
   return match ? Number(match[1]) : null;
 }
 

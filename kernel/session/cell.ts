@@ -3,20 +3,30 @@
  * newest.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
-import type { OutputSink } from "./outputs.js";
+import type { FrontEnd, OutputSink } from "./outputs.js";
 
 export interface Cell {
   readonly emit: OutputSink;
   /** Aborted when the reader stops the cell. */
   readonly abort: AbortController;
+  /** Null where no front end can be asked, and once the cell has ended. */
+  askReader: NonNullable<FrontEnd["askReader"]> | null;
+  readonly sendComm: NonNullable<FrontEnd["onComm"]> | null;
   /** Displays whose bundles are still being made, one after the other; null for none. */
   turn: Promise<void> | null;
   /** The first of them that failed. */
   failed: { readonly error: unknown } | null;
 }
 
-export function newCell(emit: OutputSink): Cell {
-  return { emit, abort: new AbortController(), turn: null, failed: null };
+export function newCell(emit: OutputSink, { askReader, onComm }: FrontEnd = {}): Cell {
+  return {
+    emit,
+    abort: new AbortController(),
+    askReader: askReader ?? null,
+    sendComm: onComm ?? null,
+    turn: null,
+    failed: null,
+  };
 }
 
 const storage = new AsyncLocalStorage<Cell>();

@@ -3,11 +3,12 @@ import { type MimeBundle, onProgress, P2pError, setInterruptSignal } from "../la
 import { bundleOf, completed } from "./bundle.js";
 import { captureStreams } from "./capture.js";
 import { type Cell, currentCell, displayed, forgetCells, newCell, runAs } from "./cell.js";
+import { type CommMessage, forgetComms, openComms, receiveComm } from "./comm.js";
 import type { Completeness } from "./completeness.js";
 import { isHandle } from "./display.js";
 import { forbidExit } from "./exit.js";
 import { hideAttached } from "./inspection.js";
-import type { OutputSink } from "./outputs.js";
+import type { FrontEnd, OutputSink } from "./outputs.js";
 import { showProgress } from "./progress.js";
 import { type CellError, diagnosticsError, thrownError } from "./trace.js";
 import { type CellOutcome, type Completion, type QuickInfo, Tslab, type TslabDisplay } from "./tslab.js";
@@ -19,7 +20,7 @@ export interface SessionOptions {
   machine?: string;
 }
 
-export interface ExecuteOptions {
+export interface ExecuteOptions extends FrontEnd {
   /** Called with each output, in order; also with what the cell's timers write after its end. */
   onOutput?: OutputSink;
   /** Neither counts nor shows a result. */
@@ -38,7 +39,9 @@ export interface ExecuteResult {
 const PRELOAD = `import * as aq from "arquero";
 import { op } from "arquero";
 import { lab, cuda, plot } from "p2plab";
-import { display } from "p2plab/dist/kernel/session/display.js";`;
+import { comms } from "p2plab/dist/kernel/session/comm.js";
+import { display } from "p2plab/dist/kernel/session/display.js";
+import { prompt } from "p2plab/dist/kernel/session/prompt.js";`;
 
 /** Runs cells one at a time; there is one in a process, since tslab keeps its state in global variables. */
 export class Session {
@@ -60,7 +63,8 @@ export class Session {
   }
 
   /**
-   * Changes to the working directory, sets TypeScript up and preloads `lab`, `cuda`, `plot`, `aq`, `op` and `display`.
+   * Changes to the working directory, sets TypeScript up and preloads `lab`, `cuda`, `plot`, `aq`, `op`, `display`, `prompt`
+   * and `comms`.
    * @throws P2pError `usage` when a session is already open in this process, `not-available` when the library is not built.
    */
   static async create(options: SessionOptions = {}): Promise<Session> {
@@ -110,7 +114,7 @@ export class Session {
     const emit: OutputSink = (output) => {
       options.onOutput?.(output);
     };
-    const cell = newCell(emit);
+    const cell = newCell(emit, options);
     this.#running = cell;
     setInterruptSignal(cell.abort.signal);
     const endProgress = showProgress(emit, onProgress);
@@ -134,6 +138,7 @@ export class Session {
     } finally {
       endProgress();
       setInterruptSignal(null);
+      cell.askReader = null;
       this.#running = null;
     }
     if (error) emit({ type: "error", ename: error.ename, evalue: error.evalue, traceback: error.traceback });
@@ -171,9 +176,36 @@ export class Session {
     return this.#tslab.isComplete(code);
   }
 
+  /** Comms that are open, by id; `target` keeps those of one name. */
+  openComms(target?: string): Record<string, { target_name: string }> {
+    return openComms(target);
+  }
+
+  /**
+   * Hands a front end's comm message to the cell code that takes it; what that code shows goes to `onOutput`.
+   * @param type `comm_open`, `comm_msg` or `comm_close`.
+   */
+  receiveComm(
+    type: string,
+    content: Record<string, unknown>,
+    extras: Omit<CommMessage, "data">,
+    onOutput: OutputSink,
+    frontEnd: FrontEnd,
+  ): void {
+    runAs(newCell(onOutput, frontEnd), () => {
+      try {
+        receiveComm(type, content, extras);
+      } catch (error) {
+        const { traceback } = thrownError(error, this.#tslab.sources);
+        onOutput({ type: "stream", name: "stderr", text: `${traceback.join("\n")}\n` });
+      }
+    });
+  }
+
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
+    forgetComms();
     Session.#open = false;
     for (const undo of this.#release) undo();
     forgetCells();

@@ -11,7 +11,7 @@ export interface CellError {
 }
 
 function nameOf(count: number | null): string {
-  return `Cell [${count ?? "*"}]`;
+  return `Cell In[${count ?? "*"}]`;
 }
 
 /** Type errors: nothing of the cell has run. */

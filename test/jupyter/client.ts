@@ -21,7 +21,9 @@ export interface Received {
   /** msg_id of the request it belongs to; null for none. */
   readonly parent: string | null;
   readonly header: Json;
+  readonly metadata: Json;
   readonly content: Json;
+  readonly buffers: readonly Buffer[];
   readonly signed: boolean;
 }
 
@@ -127,7 +129,9 @@ export class KernelClient {
     for await (const frames of this.#sockets[channel]) {
       const at = frames.findIndex((frame) => frame.toString() === "<IDS|MSG>");
       const parts = frames.slice(at + 2, at + 6);
-      const [header, parent, , content] = parts.map((part) => JSON.parse(part.toString()) as Json) as Json[];
+      const [header, parent, metadata, content] = parts.map(
+        (part) => JSON.parse(part.toString()) as Json,
+      ) as Json[];
       this.received.push({
         channel,
         type: String(header?.msg_type),
@@ -135,7 +139,9 @@ export class KernelClient {
         session: String(header?.session),
         parent: typeof parent?.msg_id === "string" ? parent.msg_id : null,
         header: header ?? {},
+        metadata: metadata ?? {},
         content: content ?? {},
+        buffers: frames.slice(at + 6).map((frame) => Buffer.from(frame)),
         signed: frames[at + 1]?.toString() === signature(this.key, parts),
       });
       for (const wake of [...this.#waiting]) wake();
@@ -156,9 +162,14 @@ export class KernelClient {
     return [Buffer.from("<IDS|MSG>"), Buffer.from(signature(key, parts)), ...parts];
   }
 
-  async send(channel: "shell" | "control" | "stdin", type: string, content: unknown): Promise<string> {
+  async send(
+    channel: "shell" | "control" | "stdin",
+    type: string,
+    content: unknown,
+    buffers: readonly Buffer[] = [],
+  ): Promise<string> {
     const id = randomUUID();
-    await this.sendFrames(channel, this.frames(type, content, id));
+    await this.sendFrames(channel, [...this.frames(type, content, id), ...buffers]);
     return id;
   }
 
@@ -167,7 +178,8 @@ export class KernelClient {
   }
 
   #reply(id: string): Received | undefined {
-    return this.received.find((message) => message.parent === id && message.channel !== "iopub");
+    const answers = (message: Received) => message.channel === "shell" || message.channel === "control";
+    return this.received.find((message) => message.parent === id && answers(message));
   }
 
   #idle(id: string): Received | undefined {

@@ -44,7 +44,7 @@ function sample(): Notebook {
       output_type: "error",
       ename: "E",
       evalue: "v",
-      traceback: ["\u001b[1mE: v\u001b[0m", "  at Cell [7], line 1"],
+      traceback: ["\u001b[1mE: v\u001b[0m", "  at Cell In[7], line 1"],
     },
   ];
   notebook.cells = [
@@ -68,7 +68,7 @@ report(
     assert.ok(html.includes('<svg id="drawing"><circle r="3"/></svg>'));
     assert.match(html, /<td>cell of a table<\/td>/);
     assert.match(html, /red &#60;b&#62;\n100%\n/);
-    assert.match(html, /<pre class="error">E: v\n {2}at Cell \[7\], line 1<\/pre>/);
+    assert.match(html, /<pre class="error">E: v\n {2}at Cell In\[7\], line 1<\/pre>/);
     assert.not(html.includes("\u001b"));
   },
 );

@@ -24,11 +24,11 @@ check({ bytes: -1 });`);
     const count = session.executionCount;
     assert.equal(traceback, [
       "RangeError: negative",
-      `  at check, Cell [${count}], line 8`,
+      `  at check, Cell In[${count}], line 8`,
       "      7 │   if (row.bytes < 0)",
       '  →   8 │     throw new RangeError("negative");',
       "      9 │   return row.bytes;",
-      `  at Cell [${count}], line 12: check({ bytes: -1 });`,
+      `  at Cell In[${count}], line 12: check({ bytes: -1 });`,
     ]);
   },
 );
@@ -49,8 +49,8 @@ errors("a function of an earlier cell is found in its own cell", async () => {
   await run("// one\n// two\nfunction earlier() { throw new Error('deep'); }");
   const cell = session.executionCount;
   const { traceback } = await errorOf("earlier()");
-  assert.match(traceback.join("\n"), new RegExp(`at earlier, Cell \\[${cell}\\], line 3`));
-  assert.match(traceback.at(-1) as string, new RegExp(`Cell \\[${cell + 1}\\], line 1: earlier\\(\\)`));
+  assert.match(traceback.join("\n"), new RegExp(`at earlier, Cell In\\[${cell}\\], line 3`));
+  assert.match(traceback.at(-1) as string, new RegExp(`Cell In\\[${cell + 1}\\], line 1: earlier\\(\\)`));
 });
 
 errors("frames of asynchronous callers are mapped as well", async () => {
@@ -59,7 +59,7 @@ errors("frames of asynchronous callers are mapped as well", async () => {
   throw new Error("late");
 };
 await slow();`);
-  assert.match(traceback.join("\n"), /at slow, Cell \[\d+\], line 3/);
+  assert.match(traceback.join("\n"), /at slow, Cell In\[\d+\], line 3/);
   assert.match(traceback.at(-1) as string, /line 5: await slow\(\);$/);
 });
 
@@ -99,7 +99,7 @@ errors("a type error is explained in one block with its place marked", async () 
   const { ename, evalue, traceback } = await errorOf('const shape: { side: number } =\n\t{ side: "long" };');
   assert.is(ename, "TypeScriptError");
   assert.is(evalue, "TS2322: Type 'string' is not assignable to type 'number'.");
-  assert.match(traceback[0] as string, /^Cell \[\d+\], line 2, column 4: TS2322: /);
+  assert.match(traceback[0] as string, /^Cell In\[\d+\], line 2, column 4: TS2322: /);
   assert.equal(traceback.slice(1), ['  \t{ side: "long" };', "  \t  ^^^^"]);
 });
 
@@ -148,12 +148,12 @@ errors("SIGINT ends a loop, the error says so, and the next cell runs", async ()
 
 errors("an uncounted cell is named by a star", async () => {
   const { result } = await run("throw new Error('uncounted')", { storeHistory: false });
-  assert.match(result.error?.traceback.join("\n") ?? "", /Cell \[\*\], line 1/);
+  assert.match(result.error?.traceback.join("\n") ?? "", /Cell In\[\*\], line 1/);
 });
 
 errors("a value that is an Error shows its line, not the kernel's stack", async () => {
   const text = String(await textOf("new Error('shown')"));
-  assert.match(text, /^Error: shown\n {2}at Cell \[\d+\], line 1/);
+  assert.match(text, /^Error: shown\n {2}at Cell In\[\d+\], line 1/);
   assert.not.match(text, /tslab|node:/);
 });
 

@@ -92,7 +92,7 @@ cells(
     const text = error.traceback.join("\n");
     assert.is(error.ename, "Error");
     assert.is(error.evalue, "outer");
-    assert.match(text, /at fail, Cell \[\d+\], line 2/);
+    assert.match(text, /at fail, Cell In\[\d+\], line 2/);
     assert.match(text, /line 3: fail\(\);/);
     assert.match(text, /caused by P2pError: inner/);
     assert.match(text, /→ do this/);
