@@ -173,7 +173,7 @@ cells("completion and inspection know the preloaded names and earlier cells", as
   assert.ok(session.complete("display.ht", 10).candidates.includes("html"));
   const info = session.inspect("lab.sweep", 6);
   assert.match((info?.displayParts ?? []).map((part) => part.text).join(""), /sweep\(machine: Machine/);
-  assert.match((info?.documentation ?? []).map((part) => part.text).join(""), /One-shot latency/);
+  assert.match((info?.documentation ?? []).map((part) => part.text).join(""), /latency/);
 });
 
 cells("a second session in the process is refused", async () => {
