@@ -32,6 +32,7 @@ export { type BreakdownOptions, breakdown } from "./measure/breakdown.js";
 export { type FencesOptions, fences } from "./measure/fences.js";
 export { type LitmusOptions, litmus } from "./measure/litmus.js";
 export { type LoadLatencyOptions, loadLatency } from "./measure/load-latency.js";
+export { CancelledError, partial } from "./measure/partial.js";
 export { type PingPongOptions, pingPong } from "./measure/ping-pong.js";
 export type { Memory } from "./measure/probe-cells.js";
 export { type SetupCostsOptions, setupCosts } from "./measure/setup-costs.js";

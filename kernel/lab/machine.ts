@@ -249,6 +249,8 @@ export interface Run {
 export interface Machine {
   readonly provenance: Provenance;
   readonly info: MachineInfo;
+  /** The same program gives the same samples each time (a recording, a model): to run it again adds nothing. */
+  readonly deterministic?: boolean;
   /**
    * Runs a program in latency mode: one iteration at a time until the stopping rule ends it.
    * @throws P2pError `program`, `not-available`, `not-recorded`, `verification`, `cuda` or `cancelled`.

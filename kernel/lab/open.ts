@@ -107,6 +107,10 @@ export class OpenMachine implements Machine {
     return this.#machine.info;
   }
 
+  get deterministic(): boolean {
+    return this.#machine.deterministic ?? false;
+  }
+
   /** Programs a recording holds; null for machines that run any program. */
   get programs(): readonly Program[] | null {
     return this.#machine instanceof RecordedMachine ? this.#machine.programs : null;

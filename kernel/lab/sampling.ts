@@ -14,9 +14,19 @@ export interface SamplingOptions {
   warmup?: number;
 }
 
+/** Defaults of throughput mode, where one sample is a batch: few are needed, because each is already a mean. */
+export const THROUGHPUT_SAMPLING = { minSamples: 20, warmup: 3 } as const;
+
 export type Sampling = Required<SamplingOptions>;
 
-/** How a series of samples ended. */
+/** What was run and thrown away before the first sample. */
+export interface Warmup {
+  readonly iterations: number;
+  /** Whether the running median had become stable by then. */
+  readonly stable: boolean;
+}
+
+/** How a series of samples began and ended. */
 export interface Convergence {
   readonly n: number;
   readonly medianNs: number;
@@ -25,7 +35,10 @@ export interface Convergence {
   readonly ciHighNs: number;
   /** Whether the interval met the target. */
   readonly converged: boolean;
-  readonly ended: "target" | "budget" | "max-samples" | "cancelled";
+  /** `unsteady`: each of several visits met its share of the target, but they differ too much to meet it together. */
+  readonly ended: "target" | "budget" | "max-samples" | "cancelled" | "unsteady";
+  /** Absent where nothing has to warm up (a model), and in recordings that do not say. */
+  readonly warmup?: Warmup;
 }
 
 /** What options may be: beyond these limits a run would take days, or more memory than hosts have. */
@@ -103,7 +116,7 @@ export function medianInterval(sorted: ArrayLike<number>): { low: number; high: 
 }
 
 /**
- * The one stopping rule. Asked after each batch with all samples so far.
+ * One look of the stopping rule at all samples so far; {@link StoppingRule} says when to look.
  * @returns how the series ended, or null to go on.
  */
 export function stop(samplesNs: Float64Array, elapsedMs: number, sampling: Sampling): Convergence | null {
@@ -121,9 +134,78 @@ export function stop(samplesNs: Float64Array, elapsedMs: number, sampling: Sampl
   return ended && { n, medianNs, ciLowNs, ciHighNs, converged, ended };
 }
 
+/** Each look has this many times the samples of the one before. */
+const LOOK_GROWTH = 1.5;
+
+/**
+ * When to look: at `minSamples`, then at half as many more each time, and when the budget is spent. A rule that looked at
+ * every few samples would stop at the moments when the interval happens to be narrow, and such intervals cover the true
+ * median less often than they say.
+ */
+export class StoppingRule {
+  readonly #sampling: Sampling;
+  #next: number;
+
+  constructor(sampling: Sampling) {
+    this.#sampling = sampling;
+    this.#next = Math.min(sampling.minSamples, sampling.maxSamples);
+  }
+
+  /** How many samples are to be taken before the next look, of which `n` are there. */
+  wanted(n: number): number {
+    return Math.max(1, this.#next - n);
+  }
+
+  /** @returns how the series ended, or null to go on. */
+  ended(samplesNs: Float64Array, elapsedMs: number): Convergence | null {
+    const n = samplesNs.length;
+    if (n < this.#next && elapsedMs < this.#sampling.budgetMs) return null;
+    if (n >= this.#next) this.#next = Math.min(this.#sampling.maxSamples, Math.ceil(n * LOOK_GROWTH));
+    return stop(samplesNs, elapsedMs, this.#sampling);
+  }
+}
+
 /** A series that ended by cancellation. */
 export function cancelled(samplesNs: Float64Array): Convergence {
   return { n: samplesNs.length, ...summary(samplesNs), converged: false, ended: "cancelled" };
+}
+
+/** A share of the sampling for each of several visits, so that all of them together meet the target. */
+export function shareOf(sampling: Sampling, visits: number): Sampling {
+  const share = (n: number) => Math.max(1, Math.ceil(n / visits));
+  return {
+    ...sampling,
+    // The interval narrows with the root of the number of samples.
+    target: Math.min(1, sampling.target * Math.sqrt(visits)),
+    budgetMs: sampling.budgetMs / visits,
+    minSamples: share(sampling.minSamples),
+    maxSamples: share(sampling.maxSamples),
+  };
+}
+
+/** One series of several visits to a cell, in their order. */
+export function mergedConvergence(
+  samplesNs: Float64Array,
+  visits: readonly Convergence[],
+  sampling: Sampling,
+): Convergence {
+  const n = samplesNs.length;
+  const whole = summary(samplesNs);
+  const converged =
+    n >= sampling.minSamples && (whole.ciHighNs - whole.ciLowNs) / 2 <= sampling.target * whole.medianNs;
+  const warmups = visits.flatMap((visit) => (visit.warmup ? [visit.warmup] : []));
+  return {
+    n,
+    ...whole,
+    converged,
+    ended: converged ? "target" : (visits.find((visit) => visit.ended !== "target")?.ended ?? "unsteady"),
+    ...(warmups.length > 0 && {
+      warmup: {
+        iterations: warmups.reduce((sum, warmup) => sum + warmup.iterations, 0),
+        stable: warmups.every((warmup) => warmup.stable),
+      },
+    }),
+  };
 }
 
 function summary(samplesNs: Float64Array): { medianNs: number; ciLowNs: number; ciHighNs: number } {

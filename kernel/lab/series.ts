@@ -3,7 +3,7 @@
  * the numbers and tells the reader; nothing is thrown away.
  */
 import { P2pError } from "./errors.js";
-import { quantileSorted } from "./sampling.js";
+import { type Convergence, quantileSorted } from "./sampling.js";
 
 /** A change smaller than this share of the median is no news, however certain it is. */
 const LEAST_CHANGE = 0.03;
@@ -61,19 +61,43 @@ export function shapeOf(samplesNs: Float64Array): SeriesShape {
 /** The flags in words, for a table or a warning; empty for a series of one kind. */
 export function flagsOf(shape: SeriesShape): string[] {
   const { unsettled, drift, changePoint, modes } = shape;
-  const us = (ns: number) => `${Number((ns / 1e3).toPrecision(3))} µs`;
   return [
     ...(unsettled > 0 ? [`unsettled: the first ${unsettled} samples are unlike the rest`] : []),
     ...(drift ? [`drift: ${drift.change > 0 ? "+" : "−"}${percent(drift.change)} over the series`] : []),
     ...(changePoint
       ? [
-          `jump: ${us(changePoint.beforeNs)} before sample ${changePoint.at}, ${us(changePoint.afterNs)} after`,
+          `jump: ${microseconds(changePoint.beforeNs)} before sample ${changePoint.at}, ${microseconds(changePoint.afterNs)} after`,
         ]
       : []),
     ...(modes
-      ? [`two modes: ${us(modes.lowNs)} and ${us(modes.highNs)} (${percent(modes.highShare)} of samples)`]
+      ? [
+          `two modes: ${microseconds(modes.lowNs)} and ${microseconds(modes.highNs)} (${percent(modes.highShare)} of samples)`,
+        ]
       : []),
   ];
+}
+
+/**
+ * Whether visits to one cell at different times gave different medians: neither interval reaches the other's median, and they
+ * lie {@link LEAST_CHANGE} apart. In words; null when they agree.
+ */
+export function visitsFlag(visits: readonly Convergence[]): string | null {
+  for (const [i, a] of visits.entries()) {
+    const other = visits
+      .slice(i + 1)
+      .findIndex(
+        (b) =>
+          (a.ciHighNs < b.medianNs || b.medianNs < a.ciLowNs) &&
+          (b.ciHighNs < a.medianNs || a.medianNs < b.ciLowNs) &&
+          Math.abs(a.medianNs - b.medianNs) >= LEAST_CHANGE * Math.min(a.medianNs, b.medianNs),
+      );
+    if (other >= 0) return `visits differ: ${visits.map((visit) => microseconds(visit.medianNs)).join(", ")}`;
+  }
+  return null;
+}
+
+function microseconds(ns: number): string {
+  return `${Number((ns / 1e3).toPrecision(3))} µs`;
 }
 
 function percent(share: number): string {

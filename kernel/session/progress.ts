@@ -14,11 +14,11 @@ export function showProgress(emit: OutputSink, listen: Listen): () => void {
   const displayId = `p2plab-progress-${process.pid}-${++bars}`;
   let shown = false;
   let last = 0;
-  listen(({ label, done, total }) => {
+  listen(({ label, done, total, remainingS }) => {
     const now = performance.now();
     if (now - last < EVERY_MS) return;
     last = now;
-    const data = { "text/plain": `${done}/${total} ${label}` };
+    const data = { "text/plain": `${done}/${total} ${label}${timeLeft(remainingS)}` };
     if (shown) emit({ type: "update_display_data", data, metadata: {}, displayId });
     else emit({ type: "display_data", data, metadata: {}, displayId });
     shown = true;
@@ -28,4 +28,11 @@ export function showProgress(emit: OutputSink, listen: Listen): () => void {
     if (shown) emit({ type: "update_display_data", data: { "text/plain": "" }, metadata: {}, displayId });
     shown = false;
   };
+}
+
+/** What takes less than a second is over before it is read. */
+function timeLeft(seconds: number | null): string {
+  if (seconds === null || seconds < 1) return "";
+  const whole = Math.round(seconds);
+  return whole < 100 ? `, ${whole} s left` : `, ${Math.round(whole / 60)} min left`;
 }

@@ -26,7 +26,7 @@ measure("a sweep recovers the scripted medians, one row a cell in the order aske
   near(curve.get("total_us", 2), 9.00004, 1e-9); // two setups
   near(curve.get("api_us", 0), 2.5, 1e-9);
   near(curve.get("gbps", 1), 1048576 / 10121.44, 1e-9);
-  assert.is(curve.get("n", 0), 200);
+  assert.is(curve.get("n", 0), 400, "two visits");
   assert.equal(provenancesOf(curve), [
     { machine: "2 × scripted GPU", provenance: "measured", date: "2026-01-02" },
   ]);
@@ -94,9 +94,12 @@ measure("progress counts up to the total", async () => {
   }
   assert.equal(
     seen.map((progress) => progress.done),
-    [0, 1, 2, 3],
+    [0, 1, 2, 3, 4, 5, 6],
   );
-  assert.ok(seen.every((progress) => progress.total === 3));
+  assert.ok(seen.every((progress) => progress.total === 6));
+  assert.is(seen[0]?.remainingS, null);
+  assert.ok(seen.slice(1).every((progress) => (progress.remainingS as number) >= 0));
+  assert.is(seen.at(-1)?.remainingS, 0);
 });
 
 measure("fitLine recovers an exact line, and gives neither a negative intercept nor a negative slope", () => {

@@ -5,7 +5,7 @@ import type { NativeProbe, NativeProbeCheck, NativeProbeRun, NativeProbeSide } f
 import type { ProbeOperation } from "../operations.js";
 import type { Program } from "../program.js";
 import { probeBuffers } from "../program-arguments.js";
-import { median, type Sampling, samplingOf, stop } from "../sampling.js";
+import { median, type Sampling, StoppingRule, samplingOf, stop } from "../sampling.js";
 import { DEADLINE_MS, throwIfCancelled } from "./cuda-calls.js";
 import { launchesOf, probeRowsOf } from "./cuda-probe-rows.js";
 import { runState, type StateReader } from "./cuda-state.js";
@@ -107,15 +107,15 @@ class Series {
     // Timed anew, for the first repetitions pay for waking the GPU.
     let oneMs = await this.warm(1);
     const begin = performance.now();
+    const rule = new StoppingRule(sampling);
     for (let done = 0; ; ) {
-      const wanted = Math.max(1, Math.round(BATCH_MS / oneMs));
-      const batch = Math.min(wanted, sampling.maxSamples - done);
+      const batch = Math.min(Math.max(1, Math.round(BATCH_MS / oneMs)), rule.wanted(done));
       const before = performance.now();
       await this.#measure(batch);
       oneMs = (performance.now() - before) / batch;
       done += batch;
       const totalNs = this.#totalNs();
-      const convergence = stop(totalNs, performance.now() - begin, sampling);
+      const convergence = rule.ended(totalNs, performance.now() - begin);
       if (convergence) return { totalNs, apiNs: new Float64Array(0), convergence };
       if (done >= sampling.maxSamples) {
         throw new P2pError("usage", "the stopping rule wants more than maxSamples", "Raise maxSamples.");

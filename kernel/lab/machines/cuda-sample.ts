@@ -1,7 +1,7 @@
 import { P2pError } from "../errors.js";
 import type { Samples } from "../machine.js";
 import type { NativeExecutor } from "../native.js";
-import { median, type Sampling, stop } from "../sampling.js";
+import { median, type Sampling, StoppingRule, type Warmup } from "../sampling.js";
 import { DEADLINE_MS, throwIfCancelled } from "./cuda-calls.js";
 
 /** How long one batch of iterations should take: often enough asked whether to stop, seldom enough to cost nothing. */
@@ -19,18 +19,19 @@ export async function sample(
   sampling: Sampling,
   signal: AbortSignal | undefined,
 ): Promise<Samples> {
-  let perIterationNs = await warmUp(executor, sampling, signal);
+  const warm = await warmUp(executor, sampling, signal);
+  let { perIterationNs } = warm;
+  const rule = new StoppingRule(sampling);
   let totalNs: Float64Array = new Float64Array(0);
   let apiNs: Float64Array = new Float64Array(0);
   const begin = performance.now();
   for (;;) {
-    const wanted = iterationsOf(BATCH_MS, perIterationNs);
-    const batch = new Batch(Math.min(wanted, sampling.maxSamples - totalNs.length));
+    const batch = new Batch(Math.min(iterationsOf(BATCH_MS, perIterationNs), rule.wanted(totalNs.length)));
     await batch.run(executor, signal);
     totalNs = joined(totalNs, batch.totalNs);
     apiNs = joined(apiNs, batch.apiNs);
-    const convergence = stop(totalNs, performance.now() - begin, sampling);
-    if (convergence) return { totalNs, apiNs, convergence };
+    const convergence = rule.ended(totalNs, performance.now() - begin);
+    if (convergence) return { totalNs, apiNs, convergence: { ...convergence, warmup: warm.warmup } };
     if (totalNs.length >= sampling.maxSamples) {
       throw new P2pError("usage", "the stopping rule wants more than maxSamples", "Raise maxSamples.");
     }
@@ -41,28 +42,33 @@ export async function sample(
 /**
  * Iterations that are thrown away: at least those wanted, and on until the running median is stable; fewer where they would
  * take more than half of the time budget.
- * @returns how long an iteration takes.
+ * @returns how long an iteration takes, and what was thrown away.
  */
 async function warmUp(
   executor: NativeExecutor,
   sampling: Sampling,
   signal: AbortSignal | undefined,
-): Promise<number> {
+): Promise<{ perIterationNs: number; warmup: Warmup }> {
   const begin = performance.now();
   const first = new Batch(1);
   await first.run(executor, signal);
   let medianNs = Math.max(1, first.totalNs[0] as number);
-  for (let done = 1; ; ) {
-    if (performance.now() - begin >= sampling.budgetMs / 2) return medianNs;
+  let stable = false;
+  let done = 1;
+  const over = () =>
+    (stable && done >= sampling.warmup) ||
+    done >= MOST_WARMUPS * sampling.warmup ||
+    performance.now() - begin >= sampling.budgetMs / 2;
+  while (!over()) {
     const group = Math.ceil(sampling.warmup / GROUPS);
     const batch = new Batch(Math.max(1, Math.min(group, iterationsOf(BATCH_MS, medianNs))));
     await batch.run(executor, signal);
     done += batch.totalNs.length;
     const before = medianNs;
     medianNs = Math.max(1, median(batch.totalNs));
-    if (done >= MOST_WARMUPS * sampling.warmup) return medianNs;
-    if (done >= sampling.warmup && Math.abs(medianNs - before) <= STABLE * before) return medianNs;
+    stable = Math.abs(medianNs - before) <= STABLE * before;
   }
+  return { perIterationNs: medianNs, warmup: { iterations: done, stable } };
 }
 
 function iterationsOf(ms: number, perIterationNs: number): number {

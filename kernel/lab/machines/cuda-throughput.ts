@@ -3,7 +3,7 @@ import type { Samples, Throughput } from "../machine.js";
 import type { NativeExecutor } from "../native.js";
 import type { StepOperation } from "../operations.js";
 import type { Program } from "../program.js";
-import { median, type Sampling, stop } from "../sampling.js";
+import { median, type Sampling, StoppingRule } from "../sampling.js";
 import { DEADLINE_MS, throwIfCancelled } from "./cuda-calls.js";
 
 /**
@@ -23,9 +23,6 @@ const GATE_MS = 250;
 const CALL_MS = 50;
 const PILOT_ITERATIONS = 10;
 const FLOOR_BATCHES = 21;
-
-/** Sampling where one sample is a batch: few are needed, because each is already a mean. */
-export const THROUGHPUT_SAMPLING = { minSamples: 20, warmup: 3 } as const;
 
 export interface ThroughputResult {
   readonly samples: Samples;
@@ -147,8 +144,9 @@ async function sample(
     streamNs: new Float64Array(0),
   };
   const begin = performance.now();
+  const rule = new StoppingRule(sampling);
   for (;;) {
-    const count = Math.min(atOnce, sampling.maxSamples - all.totalNs.length);
+    const count = Math.min(atOnce, rule.wanted(all.totalNs.length));
     const more = await batches.run(batch, count);
     if (more.gaveUp) return "gate";
     all = {
@@ -156,7 +154,7 @@ async function sample(
       apiNs: joined(all.apiNs, more.apiNs, batch),
       streamNs: joined(all.streamNs, more.streamNs, batch),
     };
-    const convergence = stop(all.totalNs, performance.now() - begin, sampling);
+    const convergence = rule.ended(all.totalNs, performance.now() - begin);
     if (convergence) return { ...all, convergence };
   }
 }

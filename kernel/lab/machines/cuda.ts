@@ -8,7 +8,7 @@ import {
   translate,
 } from "../native.js";
 import type { Program } from "../program.js";
-import { type Sampling, samplingOf } from "../sampling.js";
+import { type Sampling, samplingOf, THROUGHPUT_SAMPLING } from "../sampling.js";
 import { ALLOCATORS, type Verdict, type VerdictOptions } from "../verdict.js";
 import { throwIfCancelled } from "./cuda-calls.js";
 import { graphCosts } from "./cuda-graph.js";
@@ -21,7 +21,7 @@ import { sample } from "./cuda-sample.js";
 import { runSetup } from "./cuda-setup.js";
 import { runState, StateReader } from "./cuda-state.js";
 import { taints } from "./cuda-taint.js";
-import { THROUGHPUT_SAMPLING, throughput } from "./cuda-throughput.js";
+import { throughput } from "./cuda-throughput.js";
 import { trace, traceIterationsOf } from "./cuda-trace.js";
 import { verify } from "./cuda-verify.js";
 import { Waker } from "./cuda-wake.js";

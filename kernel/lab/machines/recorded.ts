@@ -24,6 +24,7 @@ function nameOf(file: string): string {
 export class RecordedMachine implements Machine {
   readonly provenance: Provenance;
   readonly info: MachineInfo;
+  readonly deterministic = true;
   readonly #runs: Map<string, RecordedRun>;
 
   constructor(recording: Recording, source: string) {

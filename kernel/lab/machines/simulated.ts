@@ -12,12 +12,12 @@ import type {
 import type { Operation, ProbeOperation, SetupOperation } from "../operations.js";
 import type { Program } from "../program.js";
 import { Random, seedOf } from "../random.js";
-import { samplingOf } from "../sampling.js";
+import { samplingOf, THROUGHPUT_SAMPLING } from "../sampling.js";
 import { TOPOLOGIES } from "../topology/presets.js";
 import { peerRefusal, type Topology } from "../topology/topology.js";
 import { formatBytes } from "../units.js";
 import { requireReach } from "./cuda-reach.js";
-import { requireSyncsAtEnd, THROUGHPUT_SAMPLING } from "./cuda-throughput.js";
+import { requireSyncsAtEnd } from "./cuda-throughput.js";
 import { COSTS, type Costs } from "./simulation/costs.js";
 import { execute } from "./simulation/execute.js";
 import { type Plan, planOf } from "./simulation/plan.js";
@@ -50,6 +50,7 @@ const VERIFICATION: Verification = {
  */
 export class SimulatedMachine implements Machine {
   readonly info: MachineInfo;
+  readonly deterministic = true;
   readonly #topology: Topology;
   readonly #costs: Costs;
   readonly #seed: number;

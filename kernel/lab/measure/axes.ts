@@ -52,7 +52,7 @@ export function cellsOf(axes: Axes, who: string): AxisCell[] {
   const paths = valuesOf(axes.path ?? "peer", "path", who);
   const pairs = pairsOf(axes, who);
   const sizes = [...new Set(valuesOf(axes.bytes, "bytes", who).map(parseBytes))];
-  const extras = (Object.keys(axes) as Extra[]).filter((name) => name in COLUMNS && axes[name] !== undefined);
+  const extras = extrasOf(axes);
   let combinations: Partial<Record<Extra, unknown>>[] = [{}];
   for (const name of extras) {
     const values = valuesOf(axes[name] as Swept<unknown>, name, who);
@@ -82,6 +82,15 @@ export function cellsOf(axes: Axes, who: string): AxisCell[] {
       ),
     ),
   );
+}
+
+/** The columns of the axes asked for beside `path`, `from`, `to` and `bytes`. */
+export function axisColumns(axes: Axes): string[] {
+  return extrasOf(axes).map((name) => COLUMNS[name]);
+}
+
+function extrasOf(axes: Axes): Extra[] {
+  return (Object.keys(axes) as Extra[]).filter((name) => name in COLUMNS && axes[name] !== undefined);
 }
 
 function cellOf(name: Extra, value: unknown): string | number | null {

@@ -49,3 +49,9 @@ export function expectNames(options: object, names: readonly string[], who: stri
   if (unknown === undefined) return;
   throw new P2pError("usage", `${who} has no option "${unknown}"`, `It takes ${names.join(", ")}.`);
 }
+
+/** @throws P2pError `usage` for a word that an option does not have. */
+export function expectWord<W extends string>(option: string, word: W, words: readonly W[]): W {
+  if (words.includes(word)) return word;
+  throw new P2pError("usage", `no ${option} "${String(word)}"`, `Choose one of: ${words.join(", ")}.`);
+}

@@ -1,17 +1,39 @@
-/** The columns that summarise a run in a table of transfers. */
+/** The columns that summarise a cell in a table of transfers. */
 import type { Run } from "../machine.js";
-import { median, quantileSorted } from "../sampling.js";
-import { flagsOf, shapeOf } from "../series.js";
+import { type Convergence, median, quantileSorted } from "../sampling.js";
+import { flagsOf, shapeOf, visitsFlag } from "../series.js";
 import { gbps, nsToUs } from "../units.js";
 import { provenanceFields } from "./table.js";
+import type { Visited } from "./visits.js";
 
 /** `latency`: one transfer at a time. `bandwidth`: transfers back to back behind a gate (mode `throughput`). */
 export type Metric = "latency" | "bandwidth";
 
 export const METRICS: readonly Metric[] = ["latency", "bandwidth"];
 
+export function modeOf(metric: Metric): "latency" | "throughput" {
+  return metric === "bandwidth" ? "throughput" : "latency";
+}
+
+/** What {@link summaryFields} gives, before the provenance columns. */
+export const SUMMARY_COLUMNS = [
+  "total_us",
+  "p99_us",
+  "ci_low_us",
+  "ci_high_us",
+  "api_us",
+  "gbps",
+  "n",
+  "converged",
+  "ended",
+  "warmup",
+  "flags",
+  "taints",
+  "verified",
+] as const;
+
 /** @param movedBytes by one iteration, all directions together. */
-export function summaryFields(run: Run, movedBytes: number): Record<string, unknown> {
+export function summaryFields({ run, visits }: Visited, movedBytes: number): Record<string, unknown> {
   const sorted = run.samples.totalNs.slice().sort();
   const { convergence } = run.samples;
   return {
@@ -24,9 +46,23 @@ export function summaryFields(run: Run, movedBytes: number): Record<string, unkn
     n: convergence.n,
     converged: convergence.converged,
     ended: convergence.ended,
-    flags: flagsOf(shapeOf(run.samples.totalNs)).join("; "),
+    warmup: convergence.warmup?.iterations ?? null,
+    flags: flagsOfCell(run, visits).join("; "),
     taints: run.warnings.join("; "),
     verified: run.verification.state,
     ...provenanceFields(run.provenance),
   };
+}
+
+/** What a reader must know of the series beside its median. */
+function flagsOfCell(run: Run, visits: readonly Convergence[]): string[] {
+  const { warmup } = run.samples.convergence;
+  const changed = visitsFlag(visits);
+  return [
+    ...(warmup && warmup.iterations > 1 && !warmup.stable
+      ? [`warm-up: not stable after ${warmup.iterations} iterations`]
+      : []),
+    // A change between visits would be told again as a jump of the merged series.
+    ...(changed ? [changed] : flagsOf(shapeOf(run.samples.totalNs))),
+  ];
 }

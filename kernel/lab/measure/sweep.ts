@@ -1,25 +1,26 @@
-import { P2pError } from "../errors.js";
 import type { Machine } from "../machine.js";
-import { reportProgress } from "../progress.js";
-import { Random } from "../random.js";
-import type { SamplingOptions } from "../sampling.js";
-import { type Axes, type AxisCell, cellsOf } from "./axes.js";
-import { expectMachine, expectNames, expectOptions } from "./expect.js";
-import { METRICS, type Metric, summaryFields } from "./summary.js";
-import { type Table, tableOf } from "./table.js";
+import { type Axes, type AxisCell, axisColumns, cellsOf } from "./axes.js";
+import { expectMachine, expectNames, expectOptions, expectWord } from "./expect.js";
+import { stopped } from "./partial.js";
+import { METRICS, type Metric, modeOf, SUMMARY_COLUMNS, summaryFields } from "./summary.js";
+import { PROVENANCE_COLUMNS, provenanceFields, type Table, tableOf } from "./table.js";
 import { OPTIONS, pathOf, transfer } from "./transfer.js";
+import { type VisitOptions, visit } from "./visits.js";
 
-export type SweepOptions = Axes & {
-  /** Default `latency`. */
-  metric?: Metric;
-  sampling?: SamplingOptions;
-  signal?: AbortSignal;
-};
+export type SweepOptions = Axes &
+  Omit<VisitOptions, "mode"> & {
+    /** Default `latency`. */
+    metric?: Metric;
+    /** `keep`: a cell that fails stays in the table, null with its `reason`; default `throw`: it ends the sweep. */
+    failing?: "throw" | "keep";
+  };
+
+const OTHERS = ["pair", "metric", "failing", "rounds", "sampling", "signal"];
 
 /**
  * Times a transfer for each combination of its options: sizes, paths, engines, ways to sync, streams, pieces, pairs of GPUs, …
- * (see {@link TransferOptions}), each a value or a list. Cells run in random order (fixed seed), so that a drift of the
- * machine does not become a trend.
+ * (see {@link TransferOptions}), each a value or a list. Each cell is visited several times (`rounds`, default 2), in another
+ * random order each time (fixed seed), so that a drift of the machine becomes a flag and not a trend.
  *
  * `metric: "latency"` is host-observed completion, from the first submit call until the last sync has returned;
  * `"bandwidth"` the time of one transfer in a batch of them back to back, by events on the device.
@@ -28,49 +29,46 @@ export type SweepOptions = Axes & {
  * place of `peer`), `from`, `to` (data flows from → to), a column for each other axis asked for (`engine`, `initiator`,
  * `direction`, `streams`, `chunk_bytes` (null: not cut), `submit`, `sync`, `allocator`), `bytes` (each way), `metric`,
  * `total_us` (median), `p99_us`, `ci_low_us`, `ci_high_us` (95 % interval of the median), `api_us` (median time in submit
- * calls), `gbps` (bytes / median; both ways together), `n`, `converged`, `ended` (why sampling ended), `flags` (what the
- * series is like beside its median: drift, jump, two modes; empty when nothing), `taints` (what the machine warned of),
- * `verified`, and the provenance columns.
- * @throws P2pError `usage` for options that do not exist or exclude each other; what {@link Machine.run} throws.
+ * calls), `gbps` (bytes / median; both ways together), `n`, `converged`, `ended` (why sampling ended), `warmup` (iterations
+ * thrown away first; null where it is not known), `flags` (what the series is like beside its median: a warm-up that did not
+ * end, visits that differ, drift, a jump, two modes; empty when nothing), `taints` (what the machine warned of; empty when
+ * nothing), `verified`, `reason` (with `failing: "keep"`), and the provenance columns.
+ * @throws P2pError `usage` for options that do not exist or exclude each other; CancelledError with the cells that were done;
+ * what {@link Machine.run} throws, after which `lab.partial()` gives the cells that were done.
  */
 export async function sweep(machine: Machine, options: SweepOptions): Promise<Table> {
   expectMachine(machine, "lab.sweep");
   expectOptions(options, "lab.sweep");
-  expectNames(options, [...OPTIONS, "pair", "metric", "sampling", "signal"], "lab.sweep");
-  const metric = metricOf(options.metric);
+  expectNames(options, [...OPTIONS, ...OTHERS], "lab.sweep");
+  const metric = expectWord("metric", options.metric ?? "latency", METRICS);
+  const failing = expectWord("failing", options.failing ?? "throw", ["throw", "keep"] as const);
   const cells = cellsOf(options, "lab.sweep").map((cell) => ({ ...cell, program: transfer(cell.options) }));
-  const order = new Random(cells.length).shuffle(cells.map((_, index) => index));
-  const rows: Record<string, unknown>[] = new Array(cells.length);
-  let done = 0;
-  for (const index of order) {
-    const cell = cells[index] as (typeof cells)[number];
-    reportProgress({ label: cell.label, done: done++, total: cells.length });
-    const run = await machine.run(cell.program, {
-      ...(metric === "bandwidth" ? { mode: "throughput" as const } : {}),
-      ...(options.sampling ? { sampling: options.sampling } : {}),
-      ...(options.signal ? { signal: options.signal } : {}),
-    });
+  const visited = await visit(machine, cells, { ...options, mode: modeOf(metric) }, failing);
+  const rows = cells.flatMap((cell, index) => {
+    const own = visited.cells[index];
+    const error = visited.errors[index];
+    if (!own && !error) return [];
     const { from, to, bytes, path = "peer" } = cell.options;
-    rows[index] = {
-      path: pathOf(run, path),
-      from,
-      to,
-      ...cell.columns,
-      bytes,
-      metric,
-      ...summaryFields(run, movedBytes(cell)),
-    };
+    const head = { from, to, ...cell.columns, bytes, metric };
+    if (!own) return [{ path, ...head, reason: error?.message, ...provenanceFields(machine.provenance) }];
+    return [{ path: pathOf(own.run, path), ...head, ...summaryFields(own, movedBytes(cell)) }];
+  });
+  const table = tableOf(rows, [
+    ...["path", "from", "to", ...axisColumns(options), "bytes", "metric", ...SUMMARY_COLUMNS],
+    ...(failing === "keep" ? ["reason"] : []),
+    ...PROVENANCE_COLUMNS,
+  ]);
+  const { stoppedBy } = visited;
+  if (stoppedBy) {
+    const progress = { done: rows.length, total: cells.length };
+    throw stopped("lab.sweep", table, progress, stoppedBy.cause, stoppedBy.cancelled);
   }
-  reportProgress({ label: "sweep", done: cells.length, total: cells.length });
-  return tableOf(rows);
+  const failure = visited.errors.find((error) => error !== null);
+  if (failure && visited.cells.every((cell) => cell === null)) throw failure;
+  return table;
 }
 
 /** Bytes that one transfer moves, both ways together. */
 function movedBytes({ options }: AxisCell): number {
   return options.direction === "both-ways" ? 2 * options.bytes : options.bytes;
-}
-
-function metricOf(asked: Metric = "latency"): Metric {
-  if (METRICS.includes(asked)) return asked;
-  throw new P2pError("usage", `no metric "${String(asked)}"`, `Choose one of: ${METRICS.join(", ")}.`);
 }

@@ -2,7 +2,7 @@ import { P2pError } from "../errors.js";
 import type { Run } from "../machine.js";
 import { type Allocator, type CopyEngine, type Program, program, type SyncMethod } from "../program.js";
 import { type Bytes, formatBytes, parseBytes } from "../units.js";
-import { expectNames, expectOptions } from "./expect.js";
+import { expectNames, expectOptions, expectWord } from "./expect.js";
 
 /**
  * How bytes get from one GPU to the other:
@@ -213,9 +213,7 @@ function wordOf<K extends keyof typeof WORDS>(
   value: (typeof WORDS)[K][number] | undefined,
 ): (typeof WORDS)[K][number] {
   const words: readonly (typeof WORDS)[K][number][] = WORDS[option];
-  const word = value === undefined ? (words[0] as (typeof WORDS)[K][number]) : value;
-  if (words.includes(word)) return word;
-  throw new P2pError("usage", `no ${option} "${String(word)}"`, `Choose one of: ${words.join(", ")}.`);
+  return expectWord(option, value === undefined ? (words[0] as (typeof WORDS)[K][number]) : value, words);
 }
 
 function initiatorOf(engine: CopyEngine, asked: Initiator | undefined): Initiator {
