@@ -27,6 +27,7 @@ export { selfCheck } from "./analyze/self-check.js";
 export { type ChromeEvent, type ChromeTrace, chromeTrace, writeTrace } from "./chrome-trace.js";
 export { CompileError, CudaError, P2pError } from "./errors.js";
 export type { GpuState, Machine, Provenance, Run, RunOptions, RunState } from "./machine.js";
+export { topology } from "./machine-topology.js";
 export { type AtomicsOptions, atomics } from "./measure/atomics.js";
 export { type BreakdownOptions, breakdown } from "./measure/breakdown.js";
 export { type FencesOptions, fences } from "./measure/fences.js";
@@ -53,5 +54,9 @@ export { onProgress, type Progress, type ProgressListener } from "./progress.js"
 export { saveRecording, startRecording } from "./recording/recorder.js";
 export { median } from "./sampling.js";
 export { flagsOf, type SeriesShape, shapeOf } from "./series.js";
+export { Description } from "./topology/description.js";
+export { topologyJson } from "./topology/json.js";
+export { topologyMatrix } from "./topology/matrix.js";
+export { parseTopology, readTopology } from "./topology/read.js";
 export { formatBytes, formatNs, parseBytes, sizes } from "./units.js";
 export { type Outcome, type Verdict, VerdictError, type VerdictOptions } from "./verdict.js";

@@ -1,6 +1,7 @@
 import type { Program } from "./program.js";
 import type { Convergence, SamplingOptions } from "./sampling.js";
 import type { Timeline } from "./timeline.js";
+import type { Topology } from "./topology/topology.js";
 import type { Verdict, VerdictOptions } from "./verdict.js";
 
 /** `measured` on this machine now, `recorded` on a real machine earlier, or `simulated` by a model. Never mixed. */
@@ -251,6 +252,8 @@ export interface Machine {
   readonly info: MachineInfo;
   /** The same program gives the same samples each time (a recording, a model): to run it again adds nothing. */
   readonly deterministic?: boolean;
+  /** What a model of a machine runs on; missing where bytes are really moved. */
+  readonly topology?: Topology | undefined;
   /**
    * Runs a program in latency mode: one iteration at a time until the stopping rule ends it.
    * @throws P2pError `program`, `not-available`, `not-recorded`, `verification`, `cuda` or `cancelled`.

@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { messageOf, P2pError } from "./errors.js";
 import { interruptSignal } from "./interrupt.js";
 import type { Machine, Provenance, Run, RunOptions } from "./machine.js";
@@ -8,6 +9,8 @@ import { loadAddon } from "./native.js";
 import type { Program } from "./program.js";
 import { keepRun } from "./recording/recorder.js";
 import { escapeHtml, type MimeBundle, richDisplay } from "./rich.js";
+import { rated } from "./topology/rate.js";
+import { readTopology } from "./topology/read.js";
 
 /** The recording that stands in where there are no GPUs. */
 const DEFAULT_RECORDING = "h200x2";
@@ -22,9 +25,9 @@ export function opened(): readonly Provenance[] {
 /**
  * Opens a machine.
  * @param spec `auto` (real GPUs with peer access if there are any, otherwise the shipped recording), `cuda`,
- * `recorded:<name or file>` or `sim:<preset>`; default: the environment's `P2PLAB_MACHINE`, otherwise `auto`.
+ * `recorded:<name or file>`, or `sim:<preset or topology file>`; default: the environment's `P2PLAB_MACHINE`, otherwise `auto`.
  * @throws P2pError `machine-spec` for a specification that names nothing, `not-available` for `cuda` without GPUs,
- * `recording` for a file that cannot be read.
+ * `recording` or `topology` for a file that cannot be read.
  */
 export async function open(spec?: string): Promise<OpenMachine> {
   const wanted = spec ?? (process.env.P2PLAB_MACHINE || "auto");
@@ -40,11 +43,22 @@ async function find(spec: string): Promise<Machine> {
   if (spec === "auto") return (await realGpus()) ?? RecordedMachine.open(DEFAULT_RECORDING);
   if (spec === "cuda") return await CudaMachine.open();
   if (kind === "recorded" && name) return RecordedMachine.open(name);
-  if (kind === "sim" && name) return SimulatedMachine.open(name);
+  if (kind === "sim" && name) return simulated(name);
   const known = machines()
     .map((machine) => machine.spec)
     .join(", ");
-  throw new P2pError("machine-spec", `no machine "${spec}"`, `Use one of: auto, ${known}, recorded:<file>.`);
+  throw new P2pError(
+    "machine-spec",
+    `no machine "${spec}"`,
+    `Use one of: auto, ${known}, recorded:<file>, sim:<topology file>.`,
+  );
+}
+
+/** A preset, or what a topology file tells of a machine. A preset's name comes first; what looks like a path is a file. */
+function simulated(name: string): Machine {
+  const isPreset = PRESETS.some((preset) => preset.name === name);
+  if (isPreset || !(/[/\\.]/.test(name) || existsSync(name))) return SimulatedMachine.open(name);
+  return SimulatedMachine.of(rated(readTopology(name), name));
 }
 
 /** The CUDA machine, if at least one pair of its GPUs has peer access; null otherwise. */
@@ -109,6 +123,11 @@ export class OpenMachine implements Machine {
 
   get deterministic(): boolean {
     return this.#machine.deterministic ?? false;
+  }
+
+  /** See {@link Machine.topology}. */
+  get topology(): Machine["topology"] {
+    return this.#machine.topology;
   }
 
   /** Programs a recording holds; null for machines that run any program. */

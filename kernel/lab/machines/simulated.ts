@@ -92,6 +92,10 @@ export class SimulatedMachine implements Machine {
     return new SimulatedMachine(topology, seed);
   }
 
+  get topology(): Topology {
+    return this.#topology;
+  }
+
   get provenance(): Provenance {
     return {
       kind: "simulated",

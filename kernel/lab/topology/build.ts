@@ -57,7 +57,7 @@ export function addComputer(
   host = 0,
 ): { gpus: string[]; nics: string[] } {
   const at = host === 0 ? {} : { host };
-  const cpus = Array.from({ length: plan.cpus }, () => into.add("cpu", at));
+  const cpus = Array.from({ length: plan.cpus }, (_, numa) => into.add("cpu", { ...at, numa }));
   const gpus: string[] = [];
   const nics: string[] = [];
   plan.ports.forEach((port, index) => {

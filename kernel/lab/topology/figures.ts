@@ -3,13 +3,11 @@
  * keys are listed in the README of this folder; DERIVED is arithmetic on the figures named; FITTED is the
  * value at which the model gives a published result; ASSUMPTION says so and why.
  */
+import type { Figure } from "./figure.js";
 import type { LinkSpec } from "./graph.js";
+import type { Generation } from "./topology.js";
 
-/** A number and where it comes from. */
-export interface Figure {
-  readonly value: number;
-  readonly source: string;
-}
+export type { Figure } from "./figure.js";
 
 /** One way over one NVLink hop: a peer load takes 807 ns, a local one 147 ns; four hops there and back share the rest. */
 const NVLINK_HOP_NS = (807 - 147) / 4;
@@ -73,6 +71,20 @@ export function nvlink2(links: number): LinkSpec {
   );
 }
 
+/** NVLink of other generations, by links; see the whole ones below. */
+export function nvlinkOf(generation: Generation, links: number): LinkSpec {
+  const as = { pascal: NVLINK1, volta: nvlink2(1), hopper: NVLINK4_H100, blackwell: NVLINK5_GB200 } as const;
+  const whole =
+    generation in as ? as[generation as keyof typeof as] : links > 4 ? NVLINK3_A100 : NVLINK3_BRIDGE;
+  const share = links / whole.width;
+  return nvlink(
+    links,
+    whole.rawGbps * share,
+    whole.forwardGbps * share,
+    `DERIVED by the number of links from: ${whole.source}`,
+  );
+}
+
 /**
  * Between the NVSwitches of the two boards of a DGX-2; half of 2.4 TB/s each way. It adds no latency of its own: one and two
  * switches on the way show no difference (TART, M05).
@@ -84,6 +96,8 @@ export const NVSWITCH_TRUNK_DGX2: LinkSpec = {
   source:
     "raw TART bisection 2.4 TB/s; copy as NVLink2 (M05); latency TART, M05: no difference of 1 and 2 switches",
 };
+
+export const NVLINK1: LinkSpec = nvlink(1, 20, 18.41, "raw STAS; copy M01; latency ASSUMPTION as NVLink4");
 
 /** Bridges of GA102 boards, RTX A6000 and RTX 3090. */
 export const NVLINK3_BRIDGE: LinkSpec = nvlink(

@@ -6,6 +6,30 @@ import type { GpuModel } from "./topology.js";
 
 const GIB = 2 ** 30;
 
+export const P100_SXM2: GpuModel = {
+  name: "Tesla P100-SXM2-16GB",
+  memoryBytes: 16 * GIB,
+  computeCapability: "6.0",
+  copyEngines: null,
+  localCopy: { value: 250, source: "M01 diagonal 500 / 2" },
+};
+
+export const TITAN_RTX: GpuModel = {
+  name: "TITAN RTX",
+  memoryBytes: 24 * GIB,
+  computeCapability: "7.5",
+  copyEngines: null,
+  localCopy: { value: 278, source: "M04 diagonal 556 / 2" },
+};
+
+export const RTX_5090: GpuModel = {
+  name: "NVIDIA GeForce RTX 5090",
+  memoryBytes: 32 * GIB,
+  computeCapability: "12.0",
+  copyEngines: null,
+  localCopy: { value: 764, source: "M19 diagonal 1517-1538 / 2" },
+};
+
 export const V100_SXM2: GpuModel = {
   name: "Tesla V100-SXM2-16GB",
   memoryBytes: 16 * GIB,

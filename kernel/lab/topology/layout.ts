@@ -20,6 +20,10 @@ export interface TopologyNode {
   readonly host?: number;
   /** PCI address, such as `0000:0f:00.0`. */
   readonly pci?: string;
+  /** Name that its system knows it by, such as `mlx5_0`. */
+  readonly label?: string;
+  /** Number of a CPU's NUMA node. */
+  readonly numa?: number;
 }
 
 /**

@@ -95,7 +95,7 @@ function dgx1(): Graph {
  */
 function dgx2(): Graph {
   const into = new Builder();
-  const cpus = [into.add("cpu"), into.add("cpu")];
+  const cpus = [0, 1].map((numa) => into.add("cpu", { numa }));
   into.join("cpu0", "cpu1", figures.SOCKET_LINK);
   const boards = [into.add("nvswitch"), into.add("nvswitch")];
   into.join("nvswitch0", "nvswitch1", figures.NVSWITCH_TRUNK_DGX2);
@@ -124,7 +124,7 @@ function nvl72(): Graph {
   const fabric = into.add("nvswitch");
   for (let host = 0; host < 18; host++) {
     const at = host === 0 ? {} : { host };
-    const cpus = [into.add("cpu", at), into.add("cpu", at)];
+    const cpus = [0, 1].map((numa) => into.add("cpu", { ...at, numa }));
     into.join(cpus[0] as string, cpus[1] as string, figures.SOCKET_LINK_GRACE);
     for (let i = 0; i < 4; i++) {
       const gpu = into.add("gpu", at);
@@ -152,7 +152,7 @@ function pcieOnly(plan: {
 /** T23: bridges join GPU 0 with 2 and 1 with 3; 0 and 1 are on one host bridge, 2 and 3 on another. */
 function bridgePairs(): Graph {
   const into = new Builder();
-  const cpu = into.add("cpu");
+  const cpu = into.add("cpu", { numa: 0 });
   for (let gpu = 0; gpu < 4; gpu++) {
     const root = into.add("root-port", { bridge: `${Math.floor(gpu / 2)}` });
     into.join(into.add("gpu"), root, figures.PCIE4_4090);
@@ -166,7 +166,7 @@ function bridgePairs(): Graph {
 /** What a VM shows of two GPUs of an HGX board: the NVLinks, and one flat PCIe bus (OWN-H200's NCCL topology). */
 function vmH200(): Graph {
   const into = new Builder();
-  const [cpu, bus, fabric] = [into.add("cpu"), into.add("hidden"), into.add("nvswitch")];
+  const [cpu, bus, fabric] = [into.add("cpu", { numa: 0 }), into.add("hidden"), into.add("nvswitch")];
   into.join(bus, cpu, figures.HOST_GEN5_H200_VM);
   for (let i = 0; i < 2; i++) {
     const gpu = into.add("gpu");

@@ -1,4 +1,4 @@
-import type { Figure } from "./figures.js";
+import type { Figure } from "./figure.js";
 import type { Graph } from "./graph.js";
 
 /** Architectures of NVIDIA GPUs, in the order they came. */

@@ -1,9 +1,9 @@
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { P2pError } from "../../kernel/lab/errors.js";
-import { Graph, type LinkSpec } from "../../kernel/lab/topology/graph.js";
-import { TOPOLOGIES } from "../../kernel/lab/topology/presets.js";
-import type { Topology } from "../../kernel/lab/topology/topology.js";
+import { P2pError } from "../../../kernel/lab/errors.js";
+import { Graph, type LinkSpec } from "../../../kernel/lab/topology/graph.js";
+import { TOPOLOGIES } from "../../../kernel/lab/topology/presets.js";
+import type { Topology } from "../../../kernel/lab/topology/topology.js";
 
 const test = suite("topology");
 

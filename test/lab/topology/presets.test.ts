@@ -1,11 +1,11 @@
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { P2pError } from "../../kernel/lab/errors.js";
-import { SimulatedMachine } from "../../kernel/lab/machines/simulated.js";
-import { transfer } from "../../kernel/lab/measure/transfer.js";
-import { program } from "../../kernel/lab/program.js";
-import { TOPOLOGIES } from "../../kernel/lab/topology/presets.js";
-import { peerCopyGbps, peerRefusal, type Topology } from "../../kernel/lab/topology/topology.js";
+import { P2pError } from "../../../kernel/lab/errors.js";
+import { SimulatedMachine } from "../../../kernel/lab/machines/simulated.js";
+import { transfer } from "../../../kernel/lab/measure/transfer.js";
+import { program } from "../../../kernel/lab/program.js";
+import { TOPOLOGIES } from "../../../kernel/lab/topology/presets.js";
+import { peerCopyGbps, peerRefusal, type Topology } from "../../../kernel/lab/topology/topology.js";
 
 const test = suite("presets");
 
