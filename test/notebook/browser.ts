@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { pathToFileURL } from "node:url";
-import { chromium, type Request } from "playwright-core";
+import { type Browser, chromium, type Request } from "playwright-core";
 
 const PLACES = [
   process.env.P2PLAB_CHROMIUM,
@@ -29,9 +29,14 @@ export interface OpenedPage {
   readonly band: string;
 }
 
+/** A browser of its own; whoever launches it closes it. */
+export function launch(): Promise<Browser> {
+  return chromium.launch({ executablePath: executable as string, args: ["--no-sandbox"] });
+}
+
 /** Opens a file with the network off, and tells what is to be seen once every figure has been drawn. */
 export async function openOffline(file: string): Promise<OpenedPage> {
-  const opened = await chromium.launch({ executablePath: executable as string, args: ["--no-sandbox"] });
+  const opened = await launch();
   try {
     const context = await opened.newContext({ offline: true, viewport: { width: 1280, height: 900 } });
     const page = await context.newPage();

@@ -1,73 +1,115 @@
 import { provenancesOf, type Table } from "../measure/table.js";
 import { type MimeBundle, richDisplay } from "../rich.js";
-import { formatBytes } from "../units.js";
+import { type Style, textWidth, wrap } from "./style.js";
 
 /** Plotly's own JSON: traces. Plain arrays only, so that the figure can be stored in a notebook. */
 export type PlotlyTrace = Record<string, unknown>;
 export type PlotlyLayout = Record<string, unknown>;
 
-/** One colour for one thing in every figure of the course (Okabe–Ito, told apart by colour-blind readers). */
-export const COLOURS = {
-  peer: "#0072B2",
-  staged: "#D55E00",
-  "driver-staged": "#CC79A7",
-  launch: "#56B4E9",
-  setup: "#E69F00",
-  link: "#009E73",
-  receiver: "#CC79A7",
-  guess: "#555555",
-} as const;
-
-export function colourOf(name: string): string {
-  return (COLOURS as Record<string, string>)[name] ?? "#555555";
+/** Where the numbers of a figure come from. */
+export interface Origin {
+  readonly machine: string;
+  readonly provenance: string;
+  readonly date: string;
 }
 
-const KINDS: Record<string, string> = {
-  measured: "实测 measured",
-  recorded: "录制的实测 recorded",
-  simulated: "模拟，不是实测 SIMULATED, not a measurement",
+export interface FigureParts {
+  readonly title: string;
+  readonly traces: readonly PlotlyTrace[];
+  /** Axes and whatever else differs from other figures; height and margins follow from the rest. */
+  readonly layout: PlotlyLayout;
+  /** Height of the plotting area with its axis, without title and legend, in pixels; default 360. */
+  readonly plotHeight?: number;
+  /** Provenance of the data, drawn under the title, in red where anything is simulated; none where nothing was measured. */
+  readonly origins: readonly Origin[] | null;
+  /** What a reader must know beside it: cells left out and why, what a line stands for. */
+  readonly notes?: readonly string[];
+  /** The figure in a sentence, for front ends that cannot draw. */
+  readonly summary: string;
+  readonly style: Style;
+}
+
+const KINDS: Record<string, readonly [zh: string, en: string]> = {
+  measured: ["实测 measured", "measured"],
+  recorded: ["录制的实测 recorded", "recorded from a real machine"],
+  simulated: ["模拟，不是实测 SIMULATED, not a measurement", "SIMULATED, not a measurement"],
 };
+
+/** Lines are broken for this width; a figure is 800 px wide in a page, a little less in a JupyterLab cell. */
+const TEXT_WIDTH = 720;
+const TITLE = 17;
+const SMALL = 12;
+/** Leading of the small lines. */
+const LINE = 16;
+const LEGEND_ROW = 22;
+/** Origins that are named one by one. */
+const NAMED_ORIGINS = 4;
 
 /** A Plotly figure that always says where its numbers come from. */
 export class Figure {
   readonly data: readonly PlotlyTrace[];
   readonly layout: PlotlyLayout;
-  readonly config: Record<string, unknown> = { responsive: true, displaylogo: false };
+  readonly config: Record<string, unknown> = {
+    responsive: true,
+    displaylogo: false,
+    modeBarButtonsToRemove: ["select2d", "lasso2d"],
+  };
   readonly #summary: string;
 
-  /**
-   * @param origins provenance of the data; drawn under the title, in red where anything is simulated.
-   * @param summary the figure in a sentence, for front ends that cannot draw.
-   */
-  constructor(
-    data: readonly PlotlyTrace[],
-    layout: PlotlyLayout & { title: string },
-    origins: readonly { machine: string; provenance: string; date: string }[],
-    summary: string,
-  ) {
-    const origin = origins
-      .map((o) => `${KINDS[o.provenance] ?? o.provenance} · ${o.machine} · ${o.date}`)
-      .join("；");
-    const simulated = origins.some((o) => o.provenance === "simulated");
-    this.data = data;
+  constructor(parts: FigureParts) {
+    const { style, origins, layout } = parts;
+    const named = origins === null ? [] : originTexts(origins, style);
+    const origin = named.join(style.say("；", "; "));
+    const simulated = origins?.some((o) => o.provenance === "simulated") ?? false;
+    const unknown = origins?.length === 0;
+    // One line where they all fit, else one for each.
+    const fits = wrap(origin, TEXT_WIDTH, SMALL).length <= 1;
+    const lines = (fits ? [origin] : named)
+      .flatMap((text) => wrap(text, TEXT_WIDTH, SMALL))
+      .map((line) => (simulated || unknown ? `<b>${safe(line)}</b>` : safe(line)));
+    const notes = (parts.notes ?? []).flatMap((note) => wrap(note, TEXT_WIDTH, SMALL)).map(safe);
+    const small = [...lines, ...notes.map((note) => `<span style="color:${style.faint}">${note}</span>`)];
+    const titleLines = wrap(parts.title, TEXT_WIDTH, TITLE).map(safe);
+    const top = 20 + titleLines.length * 22 + small.length * LINE + 12 + (hasTopAxis(layout) ? 44 : 0);
+    const bottom = (hasBottomAxis(layout) ? 58 : 20) + legendRows(parts.traces, layout) * LEGEND_ROW;
+    this.data = parts.traces;
     this.layout = {
-      template: TEMPLATE,
-      height: 440,
-      margin: { l: 70, r: 30, t: 84, b: 60 },
+      template: templateOf(style),
+      height: top + (parts.plotHeight ?? 360) + bottom,
+      margin: { l: 70, r: 30, t: top, b: bottom },
       hovermode: "closest",
-      legend: { orientation: "h", y: 1.0, yanchor: "bottom", x: 1, xanchor: "right" },
       ...layout,
-      title: {
-        text: layout.title,
-        x: 0.01,
+      legend: {
+        orientation: "h",
+        x: 0,
         xanchor: "left",
-        y: 0.97,
+        xref: "container",
+        y: 0,
+        yanchor: "bottom",
+        yref: "container",
+        font: { size: SMALL },
+        ...(layout.legend as object | undefined),
+      },
+      annotations: [
+        ...((layout.annotations as unknown[] | undefined) ?? []),
+        ...(simulated ? [watermark(style)] : []),
+      ],
+      title: {
+        text: titleLines.join("<br>"),
+        x: 0,
+        xanchor: "left",
+        y: 1,
         yanchor: "top",
-        font: { size: 17 },
-        subtitle: { text: origin, font: { size: 12, color: simulated ? "#B00020" : "#5A5A5A" } },
+        pad: { l: 16, t: 12 },
+        font: { size: TITLE },
+        subtitle: {
+          text: small.join("<br>"),
+          font: { size: SMALL, color: simulated || unknown ? style.alarm : style.faint },
+        },
       },
     };
-    this.#summary = `${layout.title} [${origin}]: ${summary}`;
+    const bracket = origin === "" ? "" : ` [${origin}]`;
+    this.#summary = `${parts.title}${bracket}: ${[parts.summary, ...(parts.notes ?? [])].join("; ")}`;
   }
 
   toJSON(): { data: readonly PlotlyTrace[]; layout: PlotlyLayout; config: Record<string, unknown> } {
@@ -84,38 +126,89 @@ export class Figure {
 }
 
 /** Origins of a table's rows, for a figure made from it. */
-export function originsOf(table: Table): { machine: string; provenance: string; date: string }[] {
+export function originsOf(table: Table): Origin[] {
   return provenancesOf(table);
 }
 
-/** A logarithmic axis of message sizes with ticks that read as sizes. */
-export function bytesAxis(sizes: readonly number[], title = "消息大小 message size"): PlotlyLayout {
-  const low = Math.floor(Math.log2(Math.min(...sizes)));
-  const high = Math.ceil(Math.log2(Math.max(...sizes)));
-  const step = Math.max(1, Math.ceil((high - low) / 10));
-  const ticks: number[] = [];
-  for (let power = low; power <= high; power += step) ticks.push(2 ** power);
-  return { type: "log", title: { text: title }, tickvals: ticks, ticktext: ticks.map(formatBytes) };
+/** Text that Plotly would otherwise read as its own markup. */
+export function safe(text: string): string {
+  return text.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
 }
 
-const AXIS = {
-  gridcolor: "#E4E7EB",
-  linecolor: "#9AA5B1",
-  zeroline: false,
-  ticks: "outside",
-  automargin: true,
-};
+function originTexts(origins: readonly Origin[], style: Style): string[] {
+  if (origins.length === 0) return [style.say("来源未注明 provenance not stated", "provenance not stated")];
+  const named = origins.slice(0, NAMED_ORIGINS).map((o) => {
+    const words = Object.hasOwn(KINDS, o.provenance)
+      ? (KINDS[o.provenance] as readonly [string, string])
+      : null;
+    return `${words ? style.say(words[0], words[1]) : o.provenance} · ${o.machine} · ${o.date}`;
+  });
+  const rest = origins.length - named.length;
+  if (rest > 0) {
+    const kinds = [...new Set(origins.slice(NAMED_ORIGINS).map((o) => o.provenance))].join(", ");
+    named.push(style.say(`另有${rest}个来源（${kinds}）`, `${rest} more (${kinds})`));
+  }
+  return named;
+}
 
-const TEMPLATE = {
-  layout: {
-    font: {
-      family: '"Noto Sans CJK SC", "PingFang SC", "Microsoft YaHei", system-ui, sans-serif',
-      size: 13,
-      color: "#1F2933",
+/** Across the plotting area, so that a part cut out of a figure says it too. */
+function watermark(style: Style): PlotlyLayout {
+  return {
+    name: "watermark",
+    text: style.say("模拟 SIMULATED", "SIMULATED"),
+    xref: "paper",
+    yref: "paper",
+    x: 0.5,
+    y: 0.5,
+    showarrow: false,
+    textangle: -18,
+    font: { size: 44, color: style.alarm },
+    opacity: style.theme === "light" ? 0.13 : 0.2,
+  };
+}
+
+function hasTopAxis(layout: PlotlyLayout): boolean {
+  return (layout.xaxis as { side?: string } | undefined)?.side === "top";
+}
+
+function hasBottomAxis(layout: PlotlyLayout): boolean {
+  const axis = layout.xaxis as { side?: string; visible?: boolean } | undefined;
+  return axis?.side !== "top" && axis?.visible !== false;
+}
+
+/** Rows that the legend below takes, at 800 px. */
+function legendRows(traces: readonly PlotlyTrace[], layout: PlotlyLayout): number {
+  if (layout.showlegend === false) return 0;
+  const shown = traces.filter((trace) => trace.showlegend !== false && typeof trace.name === "string");
+  if (shown.length < 2 && layout.showlegend !== true) return 0;
+  // Plotly gives every entry of a horizontal legend the width of the widest.
+  const widest = Math.max(...shown.map((trace) => textWidth(trace.name as string, SMALL) + 52));
+  const perRow = Math.max(1, Math.floor(780 / widest));
+  return Math.ceil(shown.length / perRow);
+}
+
+function templateOf(style: Style): PlotlyLayout {
+  const axis = {
+    gridcolor: style.grid,
+    linecolor: style.faint,
+    tickcolor: style.faint,
+    zeroline: false,
+    ticks: "outside",
+    automargin: true,
+    title: { standoff: 10, font: { size: 13 } },
+  };
+  return {
+    layout: {
+      font: {
+        family: '"Noto Sans CJK SC", "PingFang SC", "Microsoft YaHei", system-ui, sans-serif',
+        size: 13,
+        color: style.ink,
+      },
+      paper_bgcolor: style.paper,
+      plot_bgcolor: style.paper,
+      xaxis: axis,
+      yaxis: axis,
+      hoverlabel: { align: "left" },
     },
-    paper_bgcolor: "#FFFFFF",
-    plot_bgcolor: "#FFFFFF",
-    xaxis: AXIS,
-    yaxis: AXIS,
-  },
-};
+  };
+}

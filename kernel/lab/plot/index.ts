@@ -1,6 +1,13 @@
+export { alphaBeta } from "./alpha-beta.js";
 export { breakdown } from "./breakdown.js";
+export { ecdf } from "./ecdf.js";
 export { Figure, type PlotlyLayout, type PlotlyTrace } from "./figure.js";
 export { latency } from "./latency.js";
+export { ledger } from "./ledger.js";
 export { loadLatency } from "./load-latency.js";
+export { matrix } from "./matrix.js";
 export { Drawing, paths } from "./paths.js";
+export { schedule } from "./schedule.js";
+export type { FigureOptions } from "./style.js";
 export { timeline } from "./timeline.js";
+export { topology } from "./topology.js";

@@ -1,90 +1,227 @@
 import type { Prediction } from "../analyze/predict.js";
-import { expectTable } from "../measure/expect.js";
+import { P2pError } from "../errors.js";
 import type { Table } from "../measure/table.js";
 import { formatBytes } from "../units.js";
-import { bytesAxis, COLOURS, colourOf, Figure, originsOf, type PlotlyTrace } from "./figure.js";
+import { logAxis, messageAxis } from "./axes.js";
+import { Figure, originsOf, type PlotlyTrace } from "./figure.js";
+import { missingNote, numberIn, positiveIn, type Row, rowsOf, seriesOf, textIn } from "./rows.js";
+import { digits, type FigureOptions, type Style, seriesStyles, styleOf, translucent } from "./style.js";
 
-interface Row {
-  path: string;
-  bytes: number;
-  total_us: number;
-  ci_low_us: number;
-  ci_high_us: number;
-  p99_us: number;
-  gbps: number;
-  n: number;
+const WHO = "plot.latency";
+/** More lines than this hide each other when each has a second one for p99. */
+const MOST_WITH_P99 = 6;
+
+interface Point {
+  readonly bytes: number;
+  readonly us: number | null;
+  readonly lowUs: number | null;
+  readonly highUs: number | null;
+  readonly p99Us: number | null;
+  readonly mark: string;
+  readonly row: Row;
 }
 
 /**
- * Median latency against message size, one line a path, with the 95 % interval of the median as error bars and p99 dotted.
+ * Median latency against message size, both logarithmic: a line a path (and whatever else differs within the table), the
+ * 95 % interval of the median as a band, p99 dotted. Ringed points carry a flag: a series that did not converge, drifts,
+ * jumps or has two modes, or a machine that warned; the words stand in the hover text.
  * @param curve a table of `lab.sweep`.
  * @param options.guess a prediction in microseconds, drawn as a horizontal line.
+ * @throws P2pError `usage` when the table is none of a sweep, or rows of a line cannot be told apart.
  */
-export function latency(curve: Table, options: { title?: string; guess?: Prediction } = {}): Figure {
-  expectTable(
-    curve,
-    ["path", "bytes", "total_us", "ci_low_us", "ci_high_us", "p99_us", "gbps"],
-    "plot.latency",
-  );
-  const rows = curve.objects() as Row[];
-  const paths = [...new Set(rows.map((row) => row.path))];
-  const traces: PlotlyTrace[] = [];
-  for (const path of paths) {
-    const own = rows.filter((row) => row.path === path).sort((a, b) => a.bytes - b.bytes);
-    const x = own.map((row) => row.bytes);
-    traces.push({
-      type: "scatter",
-      mode: "lines+markers",
-      name: path,
-      x,
-      y: own.map((row) => row.total_us),
-      error_y: {
-        type: "data",
-        symmetric: false,
-        array: own.map((row) => row.ci_high_us - row.total_us),
-        arrayminus: own.map((row) => row.total_us - row.ci_low_us),
-        thickness: 1,
-        width: 3,
-      },
-      line: { color: colourOf(path), width: 2 },
-      marker: { size: 6 },
-      text: own.map(
-        (row) =>
-          `${path} ${formatBytes(row.bytes)}<br>中位数 ${row.total_us.toFixed(2)} µs，p99 ${row.p99_us.toFixed(2)} µs<br>${row.gbps.toFixed(2)} GB/s，n = ${row.n}`,
-      ),
-      hoverinfo: "text",
-    });
+export function latency(curve: Table, options: FigureOptions & { guess?: Prediction } = {}): Figure {
+  const style = styleOf(options, WHO, ["guess"]);
+  const { say } = style;
+  const rows = rowsOf(curve, ["path", "bytes", "total_us"], WHO, "lab.sweep");
+  const guess = guessOf(options.guess);
+  const series = seriesOf(rows, "path", "bytes", WHO).map(({ name, rows: own }) => ({
+    name,
+    points: own.map(pointOf),
+  }));
+  const looks = seriesStyles(series.map(({ name }) => name));
+  const withP99 = series.length <= MOST_WITH_P99;
+  const traces: PlotlyTrace[] = series.flatMap(({ name, points }, index) => {
+    const look = looks[index] as (typeof looks)[number];
+    return [
+      ...bandsOf(name, points, look.colour),
+      lineOf(name, points, look, style),
+      ...(withP99 && points.some((point) => point.p99Us !== null) ? [p99Of(name, points, look.colour)] : []),
+    ];
+  });
+  const points = series.flatMap((line) => line.points.map((point) => ({ ...point, name: line.name })));
+  const drawn = points.filter((point) => point.us !== null);
+  const marked = drawn.filter((point) => point.mark !== "");
+  const sizes = points.map((point) => point.bytes);
+  if (marked.length > 0) traces.push(rings(marked, style));
+  if (guess) {
     traces.push({
       type: "scatter",
       mode: "lines",
-      name: `${path} p99`,
-      x,
-      y: own.map((row) => row.p99_us),
-      line: { color: colourOf(path), width: 1, dash: "dot" },
-      hoverinfo: "skip",
-    });
-  }
-  const sizes = rows.map((row) => row.bytes);
-  if (options.guess) {
-    traces.push({
-      type: "scatter",
-      mode: "lines",
-      name: `你的猜测 ${options.guess.value} ${options.guess.unit}`,
-      x: [Math.min(...sizes), Math.max(...sizes)],
-      y: [options.guess.value, options.guess.value],
-      line: { color: COLOURS.guess, width: 1.5, dash: "dash" },
+      name: say(`你的猜测 ${guess.value} µs`, `your guess ${guess.value} µs`),
+      x: [Math.min(...sizes) / 1.2, Math.max(...sizes) * 1.2],
+      y: [guess.value, guess.value],
+      line: { color: style.ink, width: 1.5, dash: "dash" },
       hoverinfo: "name",
     });
   }
-  const smallest = rows.filter((row) => row.bytes === Math.min(...sizes));
-  return new Figure(
-    traces,
-    {
-      title: options.title ?? "单次传输延迟：提交到主机得知完成",
-      xaxis: bytesAxis(sizes),
-      yaxis: { type: "log", dtick: 1, title: { text: "延迟 latency（µs）" } },
-    },
-    originsOf(curve),
-    smallest.map((row) => `${row.path} ${formatBytes(row.bytes)} ${row.total_us.toFixed(2)} µs`).join(", "),
+  const heights = drawn.flatMap(({ us, lowUs, highUs, p99Us }) =>
+    [us, lowUs, highUs, withP99 ? p99Us : null].filter((value): value is number => value !== null),
   );
+  const missing = missingNote(
+    points.filter((point) => point.us === null).map((point) => point.row),
+    ["reason", "note"],
+    say,
+  );
+  const smallest = Math.min(...sizes);
+  return new Figure({
+    title:
+      options.title ??
+      say("单次传输延迟：提交到主机得知完成", "Latency of one transfer, until the host knows"),
+    traces,
+    layout: {
+      xaxis: messageAxis(sizes, style),
+      yaxis: logAxis(
+        heights.length > 0 ? [...heights, ...(guess ? [guess.value] : [])] : [1],
+        say("延迟（µs）", "latency (µs)"),
+      ),
+    },
+    origins: originsOf(curve),
+    notes: [legendNote(series.length, withP99, say), ...(missing ? [missing] : [])],
+    summary: drawn
+      .filter((point) => point.bytes === smallest)
+      .map((point) => `${point.name} ${formatBytes(point.bytes)} ${(point.us as number).toFixed(2)} µs`)
+      .join(", "),
+    style,
+  });
+}
+
+function legendNote(lines: number, withP99: boolean, say: Style["say"]): string {
+  const p99 = withP99 ? say("，点线：p99", ", dotted: p99") : "";
+  return lines > 0
+    ? say(`线：中位数，带：95 %置信区间${p99}`, `line: median, band: its 95 % interval${p99}`)
+    : "";
+}
+
+function pointOf(row: Row): Point {
+  const bytes = positiveIn(row, "bytes", WHO);
+  if (bytes === null) throw new P2pError("usage", `${WHO}: a row has no bytes`, "Leave such rows out.");
+  return {
+    bytes,
+    us: positiveIn(row, "total_us", WHO),
+    lowUs: positiveIn(row, "ci_low_us", WHO),
+    highUs: positiveIn(row, "ci_high_us", WHO),
+    p99Us: positiveIn(row, "p99_us", WHO),
+    mark: [
+      textIn(row, "flags"),
+      textIn(row, "taints"),
+      row.converged === false ? `not converged${row.ended ? ` (${textIn(row, "ended")})` : ""}` : "",
+    ]
+      .filter((text) => text !== "")
+      .join("; "),
+    row,
+  };
+}
+
+function guessOf(guess: unknown): { value: number } | null {
+  if (guess === undefined) return null;
+  const { value, unit } = (guess ?? {}) as { value?: unknown; unit?: unknown };
+  if (typeof value === "number" && value > 0 && Number.isFinite(value) && unit === "us") return { value };
+  throw new P2pError(
+    "usage",
+    `${WHO} was given a guess that is no time${unit === undefined ? "" : ` (in ${String(unit)})`}`,
+    'Give what lab.predict("…", "20 us") returned.',
+  );
+}
+
+function lineOf(
+  name: string,
+  points: readonly Point[],
+  look: { colour: string; symbol: string },
+  style: Style,
+): PlotlyTrace {
+  return {
+    type: "scatter",
+    mode: "lines+markers",
+    name,
+    legendgroup: name,
+    x: points.map((point) => point.bytes),
+    y: points.map((point) => point.us),
+    line: { color: look.colour, width: 2 },
+    marker: { size: 7, symbol: look.symbol, color: look.colour },
+    text: points.map((point) => hoverOf(name, point, style)),
+    hoverinfo: "text",
+  };
+}
+
+function hoverOf(
+  name: string,
+  { bytes, us, lowUs, highUs, p99Us, mark, row }: Point,
+  { say }: Style,
+): string {
+  if (us === null) return "";
+  const gbps = numberIn(row, "gbps", WHO);
+  const n = numberIn(row, "n", WHO);
+  return [
+    `<b>${name} ${formatBytes(bytes)}</b>`,
+    `${say("中位数", "median")} ${digits(us)} µs${lowUs !== null && highUs !== null ? ` [${digits(lowUs)}, ${digits(highUs)}]` : ""}`,
+    p99Us === null ? "" : `p99 ${digits(p99Us)} µs`,
+    [gbps === null ? "" : `${digits(gbps)} GB/s`, n === null ? "" : `n = ${n}`].filter(Boolean).join(", "),
+    mark,
+  ]
+    .filter((line) => line !== "")
+    .join("<br>");
+}
+
+/** The interval as a closed outline, one for each stretch of points without a gap; a lone point has a bar instead. */
+function bandsOf(name: string, points: readonly Point[], colour: string): PlotlyTrace[] {
+  const stretches: Point[][] = [[]];
+  for (const point of points) {
+    if (point.us === null || point.lowUs === null || point.highUs === null) stretches.push([]);
+    else stretches.at(-1)?.push(point);
+  }
+  return stretches
+    .filter((stretch) => stretch.length > 0)
+    .map((stretch) => {
+      const whole = stretch.length === 1 ? [stretch[0] as Point, stretch[0] as Point] : stretch;
+      const back = [...whole].reverse();
+      return {
+        type: "scatter",
+        mode: "lines",
+        name: `${name} 95 %`,
+        legendgroup: name,
+        showlegend: false,
+        x: [...whole, ...back].map((point) => point.bytes),
+        y: [...whole.map((point) => point.lowUs), ...back.map((point) => point.highUs)],
+        fill: "toself",
+        fillcolor: translucent(colour, 0.25),
+        line: { color: colour, width: stretch.length === 1 ? 2 : 0.5 },
+        hoverinfo: "skip",
+      };
+    });
+}
+
+function p99Of(name: string, points: readonly Point[], colour: string): PlotlyTrace {
+  return {
+    type: "scatter",
+    mode: "lines",
+    name: `${name} p99`,
+    legendgroup: name,
+    showlegend: false,
+    x: points.map((point) => point.bytes),
+    y: points.map((point) => point.p99Us),
+    line: { color: colour, width: 1.2, dash: "dot" },
+    hoverinfo: "skip",
+  };
+}
+
+function rings(marked: readonly Point[], style: Style): PlotlyTrace {
+  return {
+    type: "scatter",
+    mode: "markers",
+    name: style.say("有标记的点（悬停看原因）", "flagged (hover says why)"),
+    x: marked.map((point) => point.bytes),
+    y: marked.map((point) => point.us),
+    marker: { symbol: "circle-open", size: 14, color: style.alarm, line: { width: 1.5 } },
+    hoverinfo: "skip",
+  };
 }

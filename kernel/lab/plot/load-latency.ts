@@ -1,101 +1,89 @@
-import { expectTable } from "../measure/expect.js";
+import { P2pError } from "../errors.js";
 import type { Table } from "../measure/table.js";
 import { formatBytes } from "../units.js";
-import { bytesAxis, Figure, originsOf, type PlotlyTrace } from "./figure.js";
+import { bytesAxis } from "./axes.js";
+import { Figure, originsOf, type PlotlyTrace } from "./figure.js";
+import { missingNote, numberIn, positiveIn, rowsOf, seriesOf, textIn } from "./rows.js";
+import { digits, type FigureOptions, seriesStyles, styleOf } from "./style.js";
 
-interface Row {
-  gpu: number;
-  memory: string;
-  footprint_bytes: number;
-  stride_bytes: number;
-  order: string;
-  cache: string;
-  load_ns: number | null;
-  ci_low_ns: number;
-  ci_high_ns: number;
-  level: string | null;
-}
-
-/** One colour a memory, in the order of the table; told apart by colour-blind readers (Okabe–Ito). */
-const PALETTE = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"];
+const WHO = "plot.loadLatency";
 
 /**
  * Latency of a load against the footprint of its chain, one line a memory (and stride, order or cache, where the table has
  * several), with the 95 % interval of the median as error bars. Steps are levels of the memory.
- * @param latency a table of `lab.loadLatency`; cells without a number are left out.
+ * @param latency a table of `lab.loadLatency`; cells without a number are left out, and counted under the title.
+ * @throws P2pError `usage` when it is none.
  */
-export function loadLatency(latency: Table, options: { title?: string } = {}): Figure {
-  expectTable(
-    latency,
-    [
-      "memory",
-      "footprint_bytes",
-      "stride_bytes",
-      "order",
-      "cache",
-      "load_ns",
-      "ci_low_ns",
-      "ci_high_ns",
-      "level",
-    ],
-    "plot.loadLatency",
+export function loadLatency(latency: Table, options: FigureOptions = {}): Figure {
+  const style = styleOf(options, WHO);
+  const { say } = style;
+  const columns = ["memory", "footprint_bytes", "load_ns", "ci_low_ns", "ci_high_ns", "level"];
+  const rows = rowsOf(latency, columns, WHO, "lab.loadLatency");
+  const drawn = rows.filter((row) => positiveIn(row, "load_ns", WHO) !== null);
+  const series = seriesOf(drawn, "memory", "footprint_bytes", WHO, (column, value) =>
+    column === "stride_bytes" && typeof value === "number"
+      ? formatBytes(value)
+      : column === "gpu"
+        ? `GPU ${String(value)}`
+        : String(value),
   );
-  const rows = (latency.objects() as Row[]).filter((row) => row.load_ns !== null);
-  const label = labeller(rows);
-  const names = [...new Set(rows.map(label))];
-  const traces: PlotlyTrace[] = names.map((name, index) => {
-    const own = rows
-      .filter((row) => label(row) === name)
-      .sort((a, b) => a.footprint_bytes - b.footprint_bytes);
+  const looks = seriesStyles(series.map(({ name }) => name));
+  const traces: PlotlyTrace[] = series.map(({ name, rows: own }, index) => {
+    const { colour, symbol } = looks[index] as (typeof looks)[number];
     const ns = own.map((row) => row.load_ns as number);
+    const away = (column: string) =>
+      own.map((row, i) => Math.abs((numberIn(row, column, WHO) ?? (ns[i] as number)) - (ns[i] as number)));
     return {
       type: "scatter",
       mode: "lines+markers",
       name,
-      x: own.map((row) => row.footprint_bytes),
+      x: own.map((row) => positiveIn(row, "footprint_bytes", WHO)),
       y: ns,
       error_y: {
         type: "data",
         symmetric: false,
-        array: own.map((row, i) => row.ci_high_ns - (ns[i] as number)),
-        arrayminus: own.map((row, i) => (ns[i] as number) - row.ci_low_ns),
+        array: away("ci_high_ns"),
+        arrayminus: away("ci_low_ns"),
         thickness: 1,
         width: 3,
       },
-      line: { color: PALETTE[index % PALETTE.length], width: 2 },
-      marker: { size: 6 },
+      line: { color: colour, width: 2 },
+      marker: { size: 7, symbol, color: colour },
       text: own.map(
         (row, i) =>
-          `${name} ${formatBytes(row.footprint_bytes)}<br>中位数 ${(ns[i] as number).toFixed(1)} ns<br>${row.level ?? "层级未定"}`,
+          `<b>${name} ${formatBytes(row.footprint_bytes as number)}</b><br>${say("中位数", "median")} ${digits(ns[i] as number)} ns<br>${textIn(row, "level") || say("层级未定", "level unknown")}`,
       ),
       hoverinfo: "text",
     };
   });
-  const sizes = rows.map((row) => row.footprint_bytes);
-  return new Figure(
-    traces,
-    {
-      title: options.title ?? "加载延迟：依赖链上的一次读取",
-      xaxis: bytesAxis(sizes.length > 0 ? sizes : [1], "链的大小 footprint"),
-      yaxis: { rangemode: "tozero", title: { text: "延迟 latency（ns）" } },
-    },
-    originsOf(latency),
-    names
-      .map((name) => {
-        const ns = rows.filter((row) => label(row) === name).map((row) => row.load_ns as number);
-        return `${name} ${Math.min(...ns).toFixed(0)} … ${Math.max(...ns).toFixed(0)} ns`;
-      })
-      .join(", "),
+  const sizes = rows.map((row) => positiveIn(row, "footprint_bytes", WHO));
+  if (sizes.includes(null))
+    throw new P2pError("usage", `${WHO}: a row has no footprint`, "Leave such rows out.");
+  const missing = missingNote(
+    rows.filter((row) => row.load_ns === null || row.load_ns === undefined),
+    ["note", "level_reason"],
+    say,
   );
-}
-
-/** Names a line by its memory, and by whatever else differs within the table. */
-function labeller(rows: readonly Row[]): (row: Row) => string {
-  const differs = (field: keyof Row) => new Set(rows.map((row) => row[field])).size > 1;
-  const parts: ((row: Row) => string)[] = [(row) => row.memory];
-  if (differs("gpu")) parts.unshift((row) => `GPU ${row.gpu} →`);
-  if (differs("stride_bytes")) parts.push((row) => formatBytes(row.stride_bytes));
-  if (differs("order")) parts.push((row) => row.order);
-  if (differs("cache")) parts.push((row) => row.cache);
-  return (row) => parts.map((part) => part(row)).join(" ");
+  return new Figure({
+    title:
+      options.title ?? say("加载延迟：依赖链上的一次读取", "Load latency: one read along a dependent chain"),
+    traces,
+    layout: {
+      showlegend: true,
+      xaxis: bytesAxis(sizes as number[], say("链的大小（footprint）", "footprint of the chain")),
+      yaxis: { rangemode: "tozero", title: { text: say("延迟（ns）", "latency (ns)") } },
+    },
+    origins: originsOf(latency),
+    notes: missing ? [missing] : [],
+    summary:
+      series.length === 0
+        ? say("没有一格有数字", "no cell has a number")
+        : series
+            .map(({ name, rows: own }) => {
+              const ns = own.map((row) => row.load_ns as number);
+              return `${name} ${Math.min(...ns).toFixed(0)} … ${Math.max(...ns).toFixed(0)} ns`;
+            })
+            .join(", "),
+    style,
+  });
 }

@@ -1,76 +1,160 @@
-import { P2pError } from "../errors.js";
 import type { Run } from "../machine.js";
-import { type Span, type SpanKind, spanAt } from "../timeline.js";
-import { formatBytes } from "../units.js";
-import { Figure } from "./figure.js";
+import type { Span } from "../timeline.js";
+import { formatBytes, formatNs } from "../units.js";
+import { originsOfRuns } from "./ecdf.js";
+import { Figure, type PlotlyLayout, safe } from "./figure.js";
+import { type Bar, type Chart, chartOf, type Group, iterationOf, sortedLanes, within } from "./gantt.js";
+import { type FigureOptions, PALETTE, type Style, shortened, styleOf } from "./style.js";
 
-const KIND_COLOURS: Record<SpanKind, string> = {
-  iteration: "#CBD2D9",
-  api: "#56B4E9",
-  copy: "#009E73",
-  kernel: "#E69F00",
-  sync: "#CC79A7",
+const WHO = "plot.timeline";
+
+const KINDS: Readonly<Record<string, readonly [zh: string, en: string, colour: string]>> = {
+  iteration: ["迭代 iteration", "iteration", PALETTE.grey],
+  api: ["API调用 API call", "API call", PALETTE.sky],
+  copy: ["拷贝 copy", "copy", PALETTE.green],
+  kernel: ["核函数 kernel", "kernel", PALETTE.orange],
+  sync: ["同步 sync", "sync", PALETTE.purple],
 };
+/** More arrows than this hide the bars that they join. */
+const MOST_ARROWS = 40;
 
 /**
- * One iteration of a traced run as a Gantt chart, a row a lane.
+ * One iteration of a traced run as a Gantt chart: the host's calls, then each GPU's engines or streams, an arrow from the
+ * call to the work it submitted where the trace knows. Drag to zoom in time, double-click to see all.
  * @param run a run with a trace.
  * @param options.iteration which one, from 0; default the middle of those kept.
- * @throws P2pError `usage` when the run has no trace or the iteration no spans.
+ * @param options.window part of it, [from, to] in microseconds from its begin.
+ * @throws P2pError `usage` when the run has no trace, or nothing in that iteration or window.
  */
-export function timeline(run: Run, options: { title?: string; iteration?: number } = {}): Figure {
-  if (!run.trace) {
-    throw new P2pError(
-      "usage",
-      `this run has no timeline${run.traceReason ? `: ${run.traceReason}` : ""}`,
-      'Run the program with { trace: "copies" } or { trace: "full" }.',
-    );
-  }
-  const all = run.trace.timeline;
-  const iterations = [...new Set(all.iteration)].filter((iteration) => iteration >= 0).sort((a, b) => a - b);
-  const wanted = options.iteration ?? iterations[Math.floor(iterations.length / 2)];
-  const spans = all.kind.map((_, index) => spanAt(all, index)).filter((span) => span.iteration === wanted);
-  if (spans.length === 0) {
-    throw new P2pError(
-      "usage",
-      `the timeline has no iteration ${wanted}`,
-      `It keeps iterations ${iterations.join(", ")}.`,
-    );
-  }
-  const zeroNs = Math.min(...spans.map((span) => span.startNs));
-  const lanes = [...new Set(spans.map((span) => span.lane))];
-  const kinds = [...new Set(spans.map((span) => span.kind))];
-  const traces = kinds.map((kind) => {
-    const own = spans.filter((span) => span.kind === kind);
-    return {
-      type: "bar",
-      orientation: "h",
-      name: kind,
-      y: own.map((span) => span.lane),
-      base: own.map((span) => (span.startNs - zeroNs) / 1e3),
-      x: own.map((span) => (span.endNs - span.startNs) / 1e3),
-      text: own.map(label),
-      textposition: "none",
-      hovertemplate: "%{text}<extra></extra>",
-      marker: { color: KIND_COLOURS[kind], line: { color: "#FFFFFF", width: 1 } },
-    };
-  });
-  const { kind, machine, date } = run.provenance;
-  return new Figure(
-    traces,
-    {
-      title: options.title ?? `时间线：第 ${wanted} 次迭代`,
+export function timeline(
+  run: Run,
+  options: FigureOptions & { iteration?: number; window?: readonly [number, number] } = {},
+): Figure {
+  const style = styleOf(options, WHO, ["iteration", "window"]);
+  const { say } = style;
+  const { iteration, spans } = iterationOf(run, options.iteration, WHO);
+  const zeroNs = (spans[0] as Span).startNs;
+  const all = spans.map((span) => barOf(span, zeroNs));
+  const bars = within(all, options.window, WHO);
+  const kept = new Set(bars);
+  const lanes = sortedLanes(bars.map((bar) => bar.lane));
+  const labels = new Map(lanes.map((lane) => [lane, safe(shortened(lane, 34))]));
+  const chart = chartOf(bars, lanes, groupsOf(bars, style), style, labels);
+  const pairs = joined(spans, all).filter(({ from, to }) => kept.has(from) && kept.has(to));
+  const arrows = chart.merged === 0 && pairs.length <= MOST_ARROWS ? pairs : [];
+  const notes = [
+    ...(chart.merged > 0
+      ? [
+          say(
+            `${bars.length}个事件：不足一个像素的相邻事件画在一起（window: [起, 止]看细节）`,
+            `${bars.length} events: neighbours within a pixel are drawn as one (window: [from, to] shows more)`,
+          ),
+        ]
+      : []),
+    ...(pairs.length > arrows.length && chart.merged === 0
+      ? [say(`${pairs.length}个箭头没有画出`, `${pairs.length} arrows are left out`)]
+      : []),
+  ];
+  return new Figure({
+    title: options.title ?? titleOf(iteration, style),
+    traces: chart.traces,
+    layout: {
       barmode: "overlay",
-      height: 180 + 46 * lanes.length,
-      xaxis: { title: { text: "时间（µs，从提交开始）" } },
-      yaxis: { categoryorder: "array", categoryarray: [...lanes].reverse() },
+      uniformtext: { minsize: 9, mode: "hide" },
+      showlegend: true,
+      dragmode: "zoom",
+      annotations: arrows.map((arrow) => arrowOf(arrow, chart, style)),
+      xaxis: {
+        title: { text: say("时间（µs，从提交开始）", "time (µs, from the first submission)") },
+        ...(options.window ? { range: [...options.window] } : {}),
+      },
+      yaxis: chart.yaxis,
     },
-    [{ provenance: kind, machine, date: date.slice(0, 10) }],
-    spans.map(label).join("; "),
+    plotHeight: chart.plotHeight,
+    origins: originsOfRuns([run]),
+    notes,
+    summary: [
+      ...spans.slice(0, 12).map((span) => `${nameOf(span)} ${formatNs(span.endNs - span.startNs)}`),
+      ...(spans.length > 12 ? [`… ${spans.length} events`] : []),
+    ].join("; "),
+    style,
+  });
+}
+
+function titleOf(iteration: number, { say }: Style): string {
+  return iteration < 0
+    ? say("时间线", "Timeline")
+    : say(`时间线：第${iteration}次迭代`, `Timeline of iteration ${iteration}`);
+}
+
+function barOf(span: Span, zeroNs: number): Bar {
+  const startUs = (span.startNs - zeroNs) / 1e3;
+  const endUs = (span.endNs - zeroNs) / 1e3;
+  const took = formatNs(span.endNs - span.startNs);
+  return {
+    lane: span.lane,
+    group: span.kind,
+    startUs,
+    endUs,
+    label: safe(`${shortened(nameOf(span), 28)} ${took}`),
+    hover: `<b>${safe(nameOf(span))}</b><br>${safe(span.lane)}<br>${startUs.toFixed(2)} … ${endUs.toFixed(2)} µs<br>${took}`,
+  };
+}
+
+function nameOf(span: Span): string {
+  return span.bytes > 0 ? `${span.name} ${formatBytes(span.bytes)}` : span.name;
+}
+
+function groupsOf(bars: readonly Bar[], { say }: Style): Map<string, Group> {
+  const seen = new Set(bars.map((bar) => bar.group));
+  const kinds = [...Object.keys(KINDS), ...[...seen].filter((kind) => !Object.hasOwn(KINDS, kind))];
+  return new Map(
+    kinds
+      .filter((kind) => seen.has(kind))
+      .map((kind): [string, Group] => {
+        const [zh, en, colour] = KINDS[kind] ?? [kind, kind, PALETTE.vermilion];
+        return [kind, { name: say(zh, en), colour, behind: kind === "iteration" }];
+      }),
   );
 }
 
-function label(span: Span): string {
-  const size = span.bytes > 0 ? ` ${formatBytes(span.bytes)}` : "";
-  return `${span.name}${size} ${((span.endNs - span.startNs) / 1e3).toFixed(2)} µs`;
+interface Joined {
+  readonly from: Bar;
+  readonly to: Bar;
+}
+
+/** Calls and the first work that each submitted. */
+function joined(spans: readonly Span[], bars: readonly Bar[]): Joined[] {
+  const calls = new Map<number, Bar>();
+  for (const [index, span] of spans.entries()) {
+    if (span.kind === "api" && span.correlation > 0) calls.set(span.correlation, bars[index] as Bar);
+  }
+  const pairs: Joined[] = [];
+  for (const [index, span] of spans.entries()) {
+    if (span.kind !== "copy" && span.kind !== "kernel") continue;
+    const from = calls.get(span.correlation);
+    if (!from) continue;
+    calls.delete(span.correlation);
+    pairs.push({ from, to: bars[index] as Bar });
+  }
+  return pairs;
+}
+
+function arrowOf({ from, to }: Joined, chart: Chart, style: Style): PlotlyLayout {
+  return {
+    text: "",
+    showarrow: true,
+    xref: "x",
+    yref: "y",
+    axref: "x",
+    ayref: "y",
+    x: to.startUs,
+    y: chart.place(to) - 0.31,
+    ax: from.endUs,
+    ay: chart.place(from) + 0.31,
+    arrowhead: 2,
+    arrowsize: 0.9,
+    arrowwidth: 1.2,
+    arrowcolor: style.faint,
+  };
 }
