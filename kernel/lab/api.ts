@@ -4,7 +4,7 @@ export { alphaBeta, residuals } from "./analyze/alpha-beta.js";
 export { type AmortiseOptions, amortise } from "./analyze/amortise.js";
 export { check, type Properties } from "./analyze/check.js";
 export { type ConditionClaim, claim, type RangeClaim } from "./analyze/claim.js";
-export { Compared, type CompareOptions, type Comparison, compare } from "./analyze/compare.js";
+export { Compared, type CompareOptions, type Comparison, compare, type Side } from "./analyze/compare.js";
 export { crossover } from "./analyze/crossover.js";
 export {
   type Baseline,

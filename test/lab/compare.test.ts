@@ -76,4 +76,53 @@ comparison("runs carry their provenance into the answer", () => {
   assert.match(bundle?.[0]?.["text/plain"] ?? "", /\[measured, test machine, 2026-01-02\]$/);
 });
 
+/** Runs of a program that is in one of two clusters, 16 % apart, run by run. */
+function clustered(random: Random, factor: number, runs: number): Float64Array[] {
+  return Array.from({ length: runs }, () => drawn(random, factor * (random.uniform() < 0.5 ? 1 : 1.16), 60));
+}
+
+comparison(
+  "several runs of the same program in two clusters are not called different, as two of them may be",
+  () => {
+    const random = new Random(6);
+    let alarms = 0;
+    let pairs = 0;
+    for (let i = 0; i < 200; i++) {
+      const [a, b] = [clustered(random, 1, 12), clustered(random, 1, 12)];
+      if (["faster", "slower"].includes(compare(a, b).answer)) alarms++;
+      if (["faster", "slower"].includes(compare(a[0] as Float64Array, b[0] as Float64Array).answer)) pairs++;
+    }
+    assert.ok(alarms <= 10, `${alarms} of 200`);
+    assert.ok(pairs >= 60, `${pairs} of 200`);
+  },
+);
+
+comparison("a change is found over several runs, within what runs differ by", () => {
+  const random = new Random(7);
+  const runsOf = (factor: number) =>
+    Array.from({ length: 12 }, () => drawn(random, factor * (1 + 0.005 * random.normal()), 60));
+  assert.is(compare(runsOf(1), runsOf(1.06)).answer, "slower");
+  assert.is(compare(runsOf(1), runsOf(0.94)).answer, "faster");
+  const same = compare(runsOf(1), runsOf(1));
+  assert.is(same.answer, "same");
+  assert.match(String(same), /; 12 and 12 runs\)$/);
+  assert.equal(same.values.runs, [12, 12]);
+});
+
+comparison("one run against several, and few against few, are refused", () => {
+  const random = new Random(8);
+  const runs = clustered(random, 1, 6);
+  for (const [a, b] of [
+    [runs, runs[0]],
+    [runs.slice(0, 3), runs.slice(0, 3)],
+    [[], runs],
+    [runs, [...runs, null]],
+  ] as const) {
+    assert.throws(
+      () => compare(a as never, b as never),
+      (error: unknown) => error instanceof P2pError && error.code === "usage",
+    );
+  }
+});
+
 comparison.run();

@@ -18,20 +18,26 @@ const RESAMPLES = 1000;
 /** Longer series are resampled at this length: the interval is then a little wider than it need be. */
 const MOST_SAMPLES = 2000;
 const LEAST_SAMPLES = 10;
+/** Of a side that is several runs; of fewer the bootstrap knows too little. */
+const LEAST_RUNS = 5;
+
+/** A run or its samples in nanoseconds, or several of the same program. */
+export type Side = Run | Float64Array | readonly (Run | Float64Array)[];
 
 /**
  * Compares two series of times: is the second faster than the first? The answer comes from the 95 % interval of the ratio
  * of medians (percentile bootstrap, Efron and Tibshirani 1993, chapter 13): wholly within the tolerance it is `same`, wholly
  * outside `faster` or `slower`, and across its edge `ambiguous`.
- * @param a the base line; runs of one mode, or samples in nanoseconds.
- * @param b what is held against it.
- * @throws P2pError `usage` for series of fewer than ten samples, runs of different modes, or a tolerance that is none.
+ *
+ * Two runs say how these two runs compare. On real machines runs of one and the same program differ, by more than their
+ * samples do: whether two programs differ is told by several runs of each, taken in turns. Then the interval is of the
+ * median over runs, and runs are drawn anew as well as samples.
+ * @param a the base line; runs of one mode, or samples in nanoseconds; one or at least five.
+ * @param b what is held against it; one where the base line is one.
+ * @throws P2pError `usage` for series of fewer than ten samples, runs of different modes, one against several, or a tolerance
+ * that is none.
  */
-export function compare(
-  a: Run | Float64Array,
-  b: Run | Float64Array,
-  options: CompareOptions = {},
-): Compared {
+export function compare(a: Side, b: Side, options: CompareOptions = {}): Compared {
   const { tolerance = 0.02 } = options;
   if (!(tolerance >= 0 && tolerance < 1)) {
     throw new P2pError(
@@ -40,15 +46,20 @@ export function compare(
       "Give a share from 0 up to 1, such as 0.02.",
     );
   }
-  if (isRun(a) && isRun(b) && a.mode !== b.mode) {
+  const sides = [a, b].map(listOf) as [readonly (Run | Float64Array)[], readonly (Run | Float64Array)[]];
+  const runs = sides.flat().filter(isRun);
+  const other = runs.find((run) => run.mode !== runs[0]?.mode);
+  if (other) {
     throw new P2pError(
       "usage",
-      `a run in ${a.mode} mode cannot be compared with one in ${b.mode} mode: their times mean different things`,
+      `a run in ${runs[0]?.mode} mode cannot be compared with one in ${other.mode} mode: their times mean different things`,
       "Run both in the same mode.",
     );
   }
-  const first = samplesOf(a, "the first series");
-  const second = samplesOf(b, "the second series");
+  const [first, second] = sides.map((side, i) =>
+    side.map((entry) => samplesOf(entry, `the ${i === 0 ? "first" : "second"} series`)),
+  ) as [Float64Array[], Float64Array[]];
+  requireRuns(first.length, second.length);
   const { low, high } = ratioInterval(first, second);
   const answer: Comparison =
     low >= 1 - tolerance && high <= 1 + tolerance
@@ -58,20 +69,27 @@ export function compare(
         : low > 1 + tolerance
           ? "slower"
           : "ambiguous";
+  const [firstNs, secondNs] = [first, second].map((side) => median(side.map((run) => median(run)))) as [
+    number,
+    number,
+  ];
   return new Compared({
     answer,
-    ratio: median(second) / median(first),
+    ratio: secondNs / firstNs,
     ratioLow: low,
     ratioHigh: high,
-    superiority: superiority(first, second),
-    firstNs: median(first),
-    secondNs: median(second),
+    superiority: superiority(pooled(first), pooled(second)),
+    firstNs,
+    secondNs,
+    runs: [first.length, second.length],
     tolerance,
-    origins: [a, b].map((side) =>
-      isRun(side)
-        ? `${side.provenance.kind}, ${side.provenance.machine}, ${side.provenance.date.slice(0, 10)}`
-        : "",
-    ),
+    origins: [
+      ...new Set(
+        runs.map(
+          ({ provenance }) => `${provenance.kind}, ${provenance.machine}, ${provenance.date.slice(0, 10)}`,
+        ),
+      ),
+    ],
   });
 }
 
@@ -85,8 +103,10 @@ export interface ComparedValues {
   readonly superiority: number;
   readonly firstNs: number;
   readonly secondNs: number;
+  /** Runs of each side. */
+  readonly runs: readonly [number, number];
   readonly tolerance: number;
-  /** Provenance of each side; empty for bare samples. */
+  /** Provenances of the runs, each once; empty for bare samples. */
   readonly origins: readonly string[];
 }
 
@@ -115,20 +135,38 @@ export class Compared {
       superiority: share,
       firstNs,
       secondNs,
+      runs,
       tolerance,
     } = this.values;
     const short = (value: number) => Number(value.toPrecision(4));
     return (
       `${answer}: ${formatNs(secondNs)} against ${formatNs(firstNs)}, × ${short(ratio)} ` +
       `(95 % interval ${short(ratioLow)}–${short(ratioHigh)}, same within ± ${short(tolerance * 100)} %; ` +
-      `faster in ${Math.round(share * 100)} % of pairs)`
+      `faster in ${Math.round(share * 100)} % of pairs; ${runs[0] === 1 ? "one run each" : `${runs[0]} and ${runs[1]} runs`})`
     );
   }
 
   [richDisplay](): MimeBundle {
-    const origins = [...new Set(this.values.origins)].filter((origin) => origin !== "");
+    const { origins } = this.values;
     return { "text/plain": origins.length > 0 ? `${this} [${origins.join("; ")}]` : String(this) };
   }
+}
+
+function listOf(side: Side): readonly (Run | Float64Array)[] {
+  return Array.isArray(side) ? side : [side as Run | Float64Array];
+}
+
+function requireRuns(first: number, second: number): void {
+  if ((first === 1 && second === 1) || (first >= LEAST_RUNS && second >= LEAST_RUNS)) return;
+  throw new P2pError(
+    "usage",
+    `${first} and ${second} runs cannot be compared`,
+    `Give one run of each, or at least ${LEAST_RUNS} of each, taken in turns.`,
+  );
+}
+
+function pooled(runs: readonly Float64Array[]): Float64Array {
+  return Float64Array.from(runs.flatMap((run) => [...run]));
 }
 
 function isRun(side: Run | Float64Array): side is Run {
@@ -147,12 +185,25 @@ function samplesOf(side: Run | Float64Array, which: string): Float64Array {
 }
 
 /** Percentile bootstrap of the ratio of medians; the seed is fixed, so that the same samples give the same answer. */
-function ratioInterval(first: Float64Array, second: Float64Array): { low: number; high: number } {
-  const random = new Random(first.length * 7919 + second.length);
-  const a = medians(first, random);
-  const b = medians(second, random);
+function ratioInterval(
+  first: readonly Float64Array[],
+  second: readonly Float64Array[],
+): { low: number; high: number } {
+  const count = (side: readonly Float64Array[]) => side.reduce((sum, run) => sum + run.length, 0);
+  const random = new Random(count(first) * 7919 + count(second));
+  const a = mediansOverRuns(first, random);
+  const b = mediansOverRuns(second, random);
   const ratios = Float64Array.from(a, (value, i) => (b[i] as number) / value).sort();
   return { low: quantileSorted(ratios, 0.025), high: quantileSorted(ratios, 0.975) };
+}
+
+/** Runs drawn anew, and each one's median from its samples drawn anew: the median of these. */
+function mediansOverRuns(runs: readonly Float64Array[], random: Random): Float64Array {
+  const drawn = runs.map((run) => medians(run, random));
+  if (drawn.length === 1) return drawn[0] as Float64Array;
+  return Float64Array.from({ length: RESAMPLES }, (_, i) =>
+    median(drawn.map(() => (drawn[random.integer(drawn.length)] as Float64Array)[i] as number)),
+  );
 }
 
 /**
