@@ -65,6 +65,16 @@ export class CompileError extends P2pError {
   }
 }
 
+/** A value that a caller handed in, short, for a message: whatever it is, this does not fail. */
+export function shown(value: unknown): string {
+  if (typeof value === "string") return JSON.stringify(value.length > 60 ? `${value.slice(0, 60)}…` : value);
+  if (typeof value === "function") return "a function";
+  if (typeof value !== "object" || value === null) return String(value);
+  if (Array.isArray(value)) return `a list of ${value.length}`;
+  const { name } = (value.constructor as { name?: unknown } | undefined) ?? {};
+  return typeof name === "string" && name !== "Object" && name !== "" ? `a ${name}` : "an object";
+}
+
 /** The text of whatever was thrown, for messages that wrap a cause. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);

@@ -1,4 +1,4 @@
-import { P2pError } from "./errors.js";
+import { P2pError, shown } from "./errors.js";
 
 /** A number of bytes, or a text such as `"64 KiB"`, `"1 MiB"`, `"8 B"`, `"1 MB"` (binary and decimal units are told apart). */
 export type Bytes = number | string;
@@ -19,11 +19,11 @@ const BYTE_UNITS: Readonly<Record<string, number>> = {
  * @throws P2pError `usage` when it is not a positive whole number of bytes.
  */
 export function parseBytes(size: Bytes): number {
-  const bytes = typeof size === "number" ? size : bytesOfText(size);
+  const bytes = typeof size === "number" ? size : typeof size === "string" ? bytesOfText(size) : Number.NaN;
   if (!Number.isSafeInteger(bytes) || bytes <= 0) {
     throw new P2pError(
       "usage",
-      `not a size in bytes: ${JSON.stringify(size)}`,
+      `not a size in bytes: ${shown(size)}`,
       'Give a positive whole number of bytes, or a text such as "8 B", "64 KiB", "1 MiB".',
     );
   }

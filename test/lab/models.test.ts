@@ -292,4 +292,41 @@ models("a comparison of simulated runs gives the answer of the model's truth", a
   assert.ok(covered >= 17, `${covered} of 20`);
 });
 
+models("whatever is handed in by mistake ends in an error that names it", () => {
+  const machine = SimulatedMachine.open("pcie-gen4-2");
+  const good = curves(CROSSING);
+  const column = (values: readonly unknown[]) =>
+    tableOf(values.map((total_us) => ({ ...rowsOf(good)[0], total_us })));
+  const wrong: readonly unknown[] = [
+    ...[undefined, null, 0, Number.NaN, "x", [], {}, () => 1, 10n, new Float64Array(0)],
+    ...[
+      Promise.resolve(good),
+      tableOf([]),
+      tableOf([{ a: 1 }]),
+      column([10n]),
+      column([1e300]),
+      column([{}]),
+    ],
+  ];
+  const actions: Record<string, (x: never) => unknown> = {
+    alphaBeta: (x) => alphaBeta(x),
+    residuals: (x) => residuals(x),
+    crossover: (x) => crossover(x),
+    overlap: (x) => overlap(x),
+    achieved: (x) => achieved(machine, x),
+    amortise: (x) => amortise(x, x, { uses: 1 }),
+    compare: (x) => compare(x, x),
+    "compare, several": (x) => compare([x, x, x, x, x], [x, x, x, x, x]),
+  };
+  for (const [name, action] of Object.entries(actions)) {
+    for (const [index, value] of wrong.entries()) {
+      assert.throws(
+        () => action(value as never),
+        (error: unknown) => error instanceof P2pError && error.code === "usage" && error.hint !== "",
+        `${name} of wrong value ${index}`,
+      );
+    }
+  }
+});
+
 models.run();

@@ -23,8 +23,9 @@ const RESAMPLES = 400;
  */
 export function alphaBeta(curve: Table): Table {
   const rows: Record<string, unknown>[] = [];
+  const fitted = fittable(curve, "lab.alphaBeta");
   const origin = provenancesOf(curve)[0] ?? {};
-  for (const { axes, points, spread } of fittable(curve, "lab.alphaBeta")) {
+  for (const { axes, points, spread } of fitted) {
     const fit = fitCurve(points);
     const draws = refits(points, spread, fit);
     let from = 0;
@@ -67,9 +68,10 @@ function halfOf({ alphaNs, rateGbps }: LineFit): number {
  * the model's, not the measurement's.
  */
 export function residuals(curve: Table): Table {
+  const fitted = fittable(curve, "lab.residuals");
   const origin = provenancesOf(curve)[0] ?? {};
   return tableOf(
-    fittable(curve, "lab.residuals").flatMap(({ axes, points, spread }) => {
+    fitted.flatMap(({ axes, points, spread }) => {
       const fit = fitCurve(points);
       return points.map(({ bytes, ns }, i) => ({
         ...axes,

@@ -1,4 +1,4 @@
-import { P2pError } from "../errors.js";
+import { P2pError, shown } from "../errors.js";
 import type { Run } from "../machine.js";
 import { Random } from "../random.js";
 import { type MimeBundle, richDisplay } from "../rich.js";
@@ -38,11 +38,11 @@ export type Side = Run | Float64Array | readonly (Run | Float64Array)[];
  * that is none.
  */
 export function compare(a: Side, b: Side, options: CompareOptions = {}): Compared {
-  const { tolerance = 0.02 } = options;
-  if (!(tolerance >= 0 && tolerance < 1)) {
+  const { tolerance = 0.02 } = options ?? {};
+  if (typeof tolerance !== "number" || !(tolerance >= 0 && tolerance < 1)) {
     throw new P2pError(
       "usage",
-      `the tolerance is ${tolerance}`,
+      `the tolerance is ${shown(tolerance)}`,
       "Give a share from 0 up to 1, such as 0.02.",
     );
   }

@@ -1,5 +1,5 @@
 /** The curves in a table of a sweep: rows that differ in size alone. */
-import { P2pError } from "../errors.js";
+import { P2pError, shown } from "../errors.js";
 import { expectTable } from "../measure/expect.js";
 import type { Table } from "../measure/table.js";
 
@@ -77,15 +77,20 @@ function nameOfValue(axis: Axis, value: unknown): string {
 function pointOf(row: Record<string, unknown>, who: string): CurvePoint {
   const { bytes, total_us, ci_low_us, ci_high_us } = row;
   const times = [total_us, ci_low_us ?? total_us, ci_high_us ?? total_us];
-  if (!isPositive(bytes) || !times.every(isPositive)) {
+  if (!isPositive(bytes) || !times.every(isTime) || (times[1] as number) > (times[2] as number)) {
     throw new P2pError(
       "usage",
-      `${who}: a row has ${String(bytes)} bytes in ${String(total_us)} µs (${String(ci_low_us)} to ${String(ci_high_us)})`,
-      "Sizes and times are positive numbers; leave out rows that are not.",
+      `${who}: a row has ${shown(bytes)} bytes in ${shown(total_us)} µs (${shown(ci_low_us)} to ${shown(ci_high_us)})`,
+      "Sizes and times are positive numbers, an interval goes from its lower end to its higher; leave out rows that are not so.",
     );
   }
   const [total, low, high] = times as [number, number, number];
   return { bytes, total_us: total, ci_low_us: low, ci_high_us: high };
+}
+
+/** From a picosecond to eleven days: beyond, squares of times would leave what numbers hold. */
+function isTime(us: unknown): us is number {
+  return isPositive(us) && us >= 1e-6 && us <= 1e12;
 }
 
 function isPositive(value: unknown): value is number {

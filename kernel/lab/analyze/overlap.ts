@@ -51,7 +51,7 @@ export function overlap(of: Run | Timeline): Table {
 }
 
 function timelineOf(of: Run | Timeline): Timeline {
-  const given = of as Partial<Run & Timeline> | null | undefined;
+  const given = (typeof of === "object" ? of : null) as Partial<Run & Timeline> | null;
   const timeline = given?.trace?.timeline ?? (given?.startNs instanceof Float64Array ? of : null);
   if (timeline) return timeline as Timeline;
   const why =

@@ -1,4 +1,4 @@
-import { P2pError } from "../errors.js";
+import { P2pError, shown } from "../errors.js";
 import { expectTable } from "../measure/expect.js";
 import { provenancesOf, type Table } from "../measure/table.js";
 import { type MimeBundle, richDisplay } from "../rich.js";
@@ -10,11 +10,13 @@ import { enter, expectId, type PredictionEntry } from "./ledger.js";
  */
 export function predict(id: string, value: string): Prediction {
   expectId(id, "lab.predict");
-  const match = /^\s*([+-]?\d+(?:\.\d+)?(?:e[+-]?\d+)?)\s*([^\d\s.].*?)\s*$/i.exec(String(value));
+  const match = /^\s*([+-]?\d+(?:\.\d+)?(?:e[+-]?\d+)?)\s*([^\d\s.].*?)\s*$/i.exec(
+    typeof value === "string" ? value : "",
+  );
   if (!match || !Number.isFinite(Number(match[1]))) {
     throw new P2pError(
       "usage",
-      `not a prediction: ${JSON.stringify(value)}`,
+      `not a prediction: ${shown(value)}`,
       'Write a number and its unit: "10 us", "0.5 x".',
     );
   }
@@ -45,7 +47,7 @@ export class Prediction {
     if (typeof measured !== "number" || !Number.isFinite(measured)) {
       throw new P2pError(
         "usage",
-        `"${this.id}" is held against ${String(measured)}`,
+        `"${this.id}" is held against ${shown(measured)}`,
         `Give a number in ${this.unit}.`,
       );
     }

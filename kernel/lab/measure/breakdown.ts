@@ -1,4 +1,5 @@
-import { P2pError } from "../errors.js";
+import { P2pError, shown } from "../errors.js";
+import { interruptSignal } from "../interrupt.js";
 import type { Machine, Run } from "../machine.js";
 import type { SyncMethod } from "../program.js";
 import { reportProgress } from "../progress.js";
@@ -9,7 +10,8 @@ import { type Bytes, formatBytes, formatNs, nsToUs, parseBytes, sizes } from "..
 import { listOf } from "./axes.js";
 import { expectMachine, expectNames, expectOptions, expectSome } from "./expect.js";
 import { type CurveFit, fitCurve, LEAST_POINTS, timeAt } from "./fit.js";
-import { provenanceFields, type Table, tableOf } from "./table.js";
+import { stopped } from "./partial.js";
+import { PROVENANCE_COLUMNS, provenanceFields, type Table, tableOf } from "./table.js";
 import { type Path, pathOf, transfer } from "./transfer.js";
 
 export interface BreakdownOptions {
@@ -64,45 +66,77 @@ const CELL_ERRORS: readonly string[] = ["not-available", "not-recorded"];
  *
  * @returns a row a path, way to sync (column `sync`, only where asked for) and size, with `from`, `to`, `bytes`, `api_us`
  * (untraced), `n` (iterations the parts are of) and the provenance columns beside those above.
- * @throws P2pError `usage`; `not-available` or `not-recorded` where not one row could be had.
+ * @throws P2pError `usage`; `not-available` or `not-recorded` where not one row could be had; `cancelled`, after which
+ * `lab.partial()` gives the rows of the sizes that were done.
  */
 export async function breakdown(machine: Machine, options: BreakdownOptions): Promise<Table> {
   expectMachine(machine, "lab.breakdown");
   expectOptions(options, "lab.breakdown");
   expectNames(options, NAMES, "lab.breakdown");
+  const { traceIterations = 1 } = options;
+  if (!Number.isSafeInteger(traceIterations) || traceIterations < 1) {
+    throw new P2pError(
+      "usage",
+      `lab.breakdown over ${shown(traceIterations)} traced iterations`,
+      "Give a whole number from 1.",
+    );
+  }
   const paths = unique(listOf(options.path ?? "peer"), "path");
   const syncs = unique(listOf(options.sync ?? "spin"), "sync");
-  const shown = unique(listOf(options.bytes), "bytes").map(parseBytes);
-  const ladder = [...new Set([...FIT_SIZES, ...shown])].sort((a, b) => a - b);
+  const asked = unique(listOf(options.bytes), "bytes").map(parseBytes);
+  const ladder = [...new Set([...FIT_SIZES, ...asked])].sort((a, b) => a - b);
   const cells = paths.flatMap((path) =>
     syncs.flatMap((sync) => ladder.map((bytes): Cell => ({ path, sync, bytes }))),
   );
   const seen = new Map<Cell, Observed>();
+  const signal = options.signal ?? interruptSignal();
+  let stop: { cause: unknown } | null = null;
   for (const cell of new Random(cells.length).shuffle(cells)) {
     reportProgress({
       label: `breakdown ${cell.path}${syncs.length > 1 ? ` ${cell.sync}` : ""} ${formatBytes(cell.bytes)}`,
       done: seen.size,
       total: cells.length,
     });
-    seen.set(cell, await observe(machine, options, cell));
+    try {
+      if (signal?.aborted) throw new P2pError("cancelled", "stopped on request", "Run it again.");
+      seen.set(cell, await observe(machine, { ...options, ...(signal && { signal }) }, cell));
+    } catch (cause) {
+      stop = { cause };
+      break;
+    }
   }
-  reportProgress({ label: "breakdown", done: cells.length, total: cells.length });
+  if (!stop) reportProgress({ label: "breakdown", done: cells.length, total: cells.length });
   const rows = paths.flatMap((path) =>
     syncs.flatMap((sync) => {
-      const own = cells.filter((cell) => cell.path === path && cell.sync === sync);
+      const own = cells.filter((cell) => cell.path === path && cell.sync === sync && seen.has(cell));
       return rowsOf(
         machine,
         options,
         own.map((cell) => ({ ...(seen.get(cell) as Observed), cell })),
-        shown,
+        asked,
       );
     }),
   );
+  if (stop) {
+    const done = tableOf(
+      rows.filter((row) => row.total_us !== null),
+      COLUMNS.filter((name) => name !== "sync" || options.sync !== undefined),
+    );
+    const cancelled = stop.cause instanceof P2pError && stop.cause.code === "cancelled";
+    throw stopped("lab.breakdown", done, { done: seen.size, total: cells.length }, stop.cause, cancelled);
+  }
   if (rows.every((row) => row.launch_us === null)) throw nothing(machine, [...seen.values()]);
   return tableOf(rows);
 }
 
 const NAMES = ["from", "to", "bytes", "path", "sync", "sampling", "traceIterations", "signal"] as const;
+
+const COLUMNS = [
+  ...["path", "from", "to", "sync", "bytes", "launch_us", "setup_us", "link_us", "receiver_us", "sum_us"],
+  ...["traced_us", "total_us", "observer_us", "closure_traced_pct", "closure_pct", "api_us", "engine_us"],
+  ...["rate_gbps", "fit_worst_pct", "mode_share", "slow_engine_us", "n", "flags", "reason"],
+  ...PROVENANCE_COLUMNS,
+];
 
 interface Cell {
   readonly path: Path;
@@ -172,12 +206,14 @@ function rowsOf(
   machine: Machine,
   options: BreakdownOptions,
   all: readonly Seen[],
-  shown: readonly number[],
+  asked: readonly number[],
 ): Record<string, unknown>[] {
   const judged = all.map((entry) => withoutUnseen(entry, all));
   const { fit, leftOut } = fitOf(judged);
-  return shown.map((bytes) => {
-    const entry = judged.find(({ cell }) => cell.bytes === bytes) as Seen;
+  return asked.flatMap((bytes) => {
+    const entry = judged.find(({ cell }) => cell.bytes === bytes);
+    // Not yet measured when it was stopped.
+    if (!entry) return [];
     const { run, parts, cell } = entry;
     const engine = parts && fit ? engineFields(fit, bytes, parts) : null;
     const sumNs = parts && engine ? parts.launchNs + engine.setupNs + engine.linkNs + parts.receiverNs : null;

@@ -5,6 +5,7 @@ import type { Machine, Run, Trace } from "../../../kernel/lab/machine.js";
 import { RecordedMachine } from "../../../kernel/lab/machines/recorded.js";
 import { SimulatedMachine } from "../../../kernel/lab/machines/simulated.js";
 import { breakdown, FIT_SIZES } from "../../../kernel/lab/measure/breakdown.js";
+import { CancelledError, partial } from "../../../kernel/lab/measure/partial.js";
 import type { Path } from "../../../kernel/lab/measure/transfer.js";
 import { scriptedMachine } from "../scripted-machine.js";
 
@@ -160,6 +161,8 @@ parts("what is not recorded is a row with its reason beside others, and an error
     [{ path: "driver-staged" }, "not-recorded"],
     [{ size: 8 }, "usage"],
     [{ sync: [] }, "usage"],
+    [{ traceIterations: 0 }, "usage"],
+    [{ traceIterations: Number.NaN }, "usage"],
     [{ sync: "sleep" }, "usage"],
   ] as const) {
     try {
@@ -167,6 +170,39 @@ parts("what is not recorded is a row with its reason beside others, and an error
       assert.unreachable(JSON.stringify(options));
     } catch (error) {
       assert.is((error as P2pError).code, code, String(error));
+    }
+  }
+});
+
+parts("a breakdown that is stopped keeps the sizes that were done", async () => {
+  const machine = scriptedMachine("measured");
+  const controller = new AbortController();
+  let runs = 0;
+  const counting: Machine = {
+    ...machine,
+    run: (program, options) => {
+      if (++runs === 6) controller.abort();
+      return machine.run(program, options);
+    },
+  };
+  const whole = await breakdown(machine, { from: 0, to: 1, bytes: FIT_SIZES });
+  for (const [most, rows] of [
+    [6, 6],
+    [0, 0],
+  ] as const) {
+    if (most === 0) controller.abort();
+    try {
+      await breakdown(counting, { from: 0, to: 1, bytes: FIT_SIZES, signal: controller.signal });
+      assert.unreachable("it was not stopped");
+    } catch (error) {
+      assert.instance(error, CancelledError);
+      assert.is((error as CancelledError).code, "cancelled");
+      assert.is(partial(), (error as CancelledError).partial);
+      assert.is(partial().numRows(), rows);
+      assert.equal(partial().columnNames(), whole.columnNames());
+      assert.ok(
+        (partial().objects() as Row[]).every((row) => Math.abs(row.closure_traced_pct as number) < 1),
+      );
     }
   }
 });

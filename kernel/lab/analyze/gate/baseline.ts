@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { messageOf, P2pError } from "../../errors.js";
+import { messageOf, P2pError, shown } from "../../errors.js";
 import { writeFileAtomic } from "../../files.js";
 import { interruptSignal } from "../../interrupt.js";
 import type { Machine, Run } from "../../machine.js";
@@ -54,7 +54,7 @@ export async function baseline(machine: Machine, options: BaselineOptions = {}):
   if (!Number.isInteger(rounds) || rounds < LEAST_ROUNDS || rounds > MOST_ROUNDS) {
     throw new P2pError(
       "usage",
-      `a baseline of ${String(rounds)} rounds`,
+      `a baseline of ${shown(rounds)} rounds`,
       `Give a whole number from ${LEAST_ROUNDS} to ${MOST_ROUNDS}.`,
     );
   }
@@ -76,32 +76,49 @@ export async function baseline(machine: Machine, options: BaselineOptions = {}):
   };
 }
 
-/** @throws P2pError `output` when the file cannot be written. */
-export function saveBaseline(file: string, { recording }: Baseline): void {
-  writeFileAtomic(file, encodeRecording(recording));
+/** @throws P2pError `output` when the file cannot be written; `usage` for what is no baseline. */
+export function saveBaseline(file: string, made: Baseline): void {
+  if (typeof file !== "string" || !isBaseline(made?.recording)) {
+    throw new P2pError(
+      "usage",
+      `lab.saveBaseline was given ${shown(made)} to write to ${shown(file)}`,
+      "Give a file's name, and what lab.baseline returned.",
+    );
+  }
+  writeFileAtomic(file, encodeRecording(made.recording));
 }
 
 /** @throws P2pError `recording` when it cannot be read, or holds no rounds. */
 export function readBaseline(file: string): Recording {
   let bytes: Uint8Array;
   try {
-    bytes = readFileSync(file);
+    // A number would be taken for an open file.
+    bytes = readFileSync(String(file));
   } catch (error) {
     throw new P2pError(
       "recording",
-      `cannot read ${file}: ${messageOf(error)}`,
+      `cannot read ${String(file)}: ${messageOf(error)}`,
       "Give a file made by p2plab record --out FILE.",
       { cause: error },
     );
   }
   const recording = decodeRecording(bytes, file);
-  if (recording.runs.length > 0 && recording.runs.every((run) => (run.rounds?.length ?? 0) >= LEAST_ROUNDS)) {
-    return recording;
-  }
+  if (isBaseline(recording)) return recording;
   throw new P2pError(
     "recording",
     `${file} is a recording, but no baseline: its programs were not run in rounds`,
     "Make a baseline with p2plab record --out FILE, without a notebook.",
+  );
+}
+
+/** Whether a recording was made in rounds. */
+export function isBaseline(value: unknown): value is Recording {
+  const { runs, provenance } = (value ?? {}) as Partial<Recording>;
+  return (
+    provenance !== undefined &&
+    Array.isArray(runs) &&
+    runs.length > 0 &&
+    runs.every((run: RecordedRun) => (run.rounds?.length ?? 0) >= LEAST_ROUNDS)
   );
 }
 

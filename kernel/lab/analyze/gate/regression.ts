@@ -1,13 +1,14 @@
-import { P2pError } from "../../errors.js";
+import { P2pError, shown } from "../../errors.js";
 import { interruptSignal } from "../../interrupt.js";
 import type { Machine, Provenance, Run } from "../../machine.js";
 import { expectMachine, expectOptions } from "../../measure/expect.js";
 import { provenanceFields, type Table, tableOf } from "../../measure/table.js";
 import type { RecordedRun, Recording } from "../../recording/format.js";
+import { type Displayable, type MimeBundle, richDisplay } from "../../rich.js";
 import { median, quantileSorted } from "../../sampling.js";
 import { type Modes, modesOf } from "../../series.js";
 import { formatNs, nsToUs } from "../../units.js";
-import { expectLive, labelOf, measureRounds } from "./baseline.js";
+import { type Baseline, expectLive, isBaseline, labelOf, measureRounds, readBaseline } from "./baseline.js";
 import { commoner, holm, largerByRanks, largerByStrata } from "./rank-test.js";
 import { type GateCell, nameOf } from "./suite.js";
 
@@ -30,6 +31,8 @@ export interface CellResult {
   readonly quantiles: readonly QuantileResult[];
   readonly baselineRounds: number;
   readonly rounds: number;
+  /** What the machine warned of during the rounds of now, such as throttling: look there first. */
+  readonly taints: readonly string[];
 }
 
 export interface QuantileResult {
@@ -64,23 +67,25 @@ const QUANTILES = [
  * times. All cells, quantiles and looks are corrected for by Holm and Bonferroni. A first look never alarms: what is suspicious
  * is measured again, up to 48 rounds.
  *
+ * @param against what `lab.baseline` returned, or a baseline's file.
  * @throws P2pError `usage` for options that make no sense, `not-available` for a machine that cannot measure again, or that is
  * of another kind (a model is not held against a measurement), `cancelled`.
  */
 export async function regressions(
   machine: Machine,
-  baseline: Recording,
+  against: Baseline | Recording | string,
   options: RegressionOptions = {},
 ): Promise<Regressions> {
   expectMachine(machine, "lab.regressions");
   expectOptions(options, "lab.regressions");
+  const baseline = recordingOf(against);
   const { tolerance = 0.03, level = 0.001, signal = interruptSignal() ?? undefined } = options;
   for (const [name, value, most] of [
     ["tolerance", tolerance, 1],
     ["level", level, 0.5],
   ] as const) {
-    if (value > 0 && value < most) continue;
-    throw new P2pError("usage", `the ${name} is ${String(value)}`, `Give a number between 0 and ${most}.`);
+    if (typeof value === "number" && value > 0 && value < most) continue;
+    throw new P2pError("usage", `the ${name} is ${shown(value)}`, `Give a number between 0 and ${most}.`);
   }
   expectLive(machine);
   if (machine.provenance.kind !== baseline.provenance.kind) {
@@ -95,6 +100,7 @@ export async function regressions(
       cell: { program: run.program, mode: run.mode },
       baseline: roundsOf(run),
       now: [],
+      taints: new Set(),
       reason: null,
       ps: [],
     }),
@@ -109,7 +115,10 @@ export async function regressions(
       signal,
     );
     looked.forEach((state, i) => {
-      state.now.push(...(runs[i] as Run[]).map((run) => run.samples.totalNs));
+      for (const run of runs[i] as Run[]) {
+        state.now.push(run.samples.totalNs);
+        for (const warning of run.warnings) state.taints.add(warning);
+      }
       state.reason = missing.find(({ cell }) => cell === state.cell)?.reason ?? state.reason;
       state.ps = state.reason === null ? psOf(state, tolerance) : [];
     });
@@ -120,10 +129,22 @@ export async function regressions(
   return new Regressions(results, machine, baseline, tolerance);
 }
 
+function recordingOf(against: Baseline | Recording | string): Recording {
+  if (typeof against === "string") return readBaseline(against);
+  const made = (against as Baseline | null | undefined)?.recording ?? against;
+  if (isBaseline(made)) return made;
+  throw new P2pError(
+    "usage",
+    `lab.regressions was given ${shown(against)} as a baseline`,
+    "Give what lab.baseline returned, or the file that lab.saveBaseline wrote.",
+  );
+}
+
 interface State {
   readonly cell: GateCell;
   readonly baseline: readonly Float64Array[];
   readonly now: Float64Array[];
+  readonly taints: Set<string>;
   reason: string | null;
   ps: readonly { readonly quantile: number; readonly p: number }[];
 }
@@ -210,12 +231,13 @@ function judged(cells: readonly State[], level: number): CellResult[] {
       quantiles,
       baselineRounds: state.baseline.length,
       rounds: state.now.length,
+      taints: [...state.taints],
     };
   });
 }
 
 /** What a check found. */
-export class Regressions {
+export class Regressions implements Displayable {
   readonly cells: readonly CellResult[];
   readonly tolerance: number;
   readonly #machine: Machine;
@@ -244,8 +266,8 @@ export class Regressions {
   /**
    * A row a cell and quantile: `metric` (latency, bandwidth, setup), `from`, `to`, `path` (or kind of set-up work), `bytes`,
    * `quantile` (of the samples of a round), `baseline_us` and `now_us` (median over rounds), `ratio` (now over baseline), `p`
-   * (corrected for all cells, quantiles and looks), `verdict`, `reason`, `baseline_rounds`, `rounds`, `baseline_date`, and the
-   * provenance columns of now. What was not measured is null and says why.
+   * (corrected for all cells, quantiles and looks), `verdict`, `reason`, `taints` (what the machine warned of), `baseline_rounds`,
+   * `rounds`, `baseline_date`, and the provenance columns of now. What was not measured is null and says why.
    */
   table(): Table {
     const rows = this.cells.flatMap((result) => {
@@ -265,6 +287,7 @@ export class Regressions {
         ...nameOf(cell),
         ...value,
         reason,
+        taints: result.taints.join("; "),
         baseline_rounds: baselineRounds,
         rounds,
         baseline_date: this.#baseline.provenance.date.slice(0, 10),
@@ -277,15 +300,16 @@ export class Regressions {
   toString(): string {
     const { worse, notMeasured } = this;
     const count = (n: number) => `${n} of ${this.cells.length} programs`;
-    const lines = worse.flatMap(({ cell, quantiles }) =>
-      quantiles
+    const lines = worse.flatMap(({ cell, quantiles, taints }) => [
+      ...quantiles
         .filter((entry) => entry.worse)
         .map(
           ({ quantile, baselineNs, nowNs, p }) =>
             `  ${labelOf(cell)}, ${quantile === 0.5 ? "median" : `p${quantile * 100}`}: ` +
             `${formatNs(baselineNs)} → ${formatNs(nowNs)} (× ${(nowNs / baselineNs).toFixed(3)}, p ${p.toExponential(0)})`,
         ),
-    );
+      ...taints.map((taint) => `    ${taint}`),
+    ]);
     const missing = notMeasured.map(({ cell, reason }) => `  ${labelOf(cell)}: ${reason}`);
     const [before, now] = [this.#baseline.provenance.machine, this.#machine.provenance.machine];
     return [
@@ -296,5 +320,10 @@ export class Regressions {
       ...lines,
       ...(missing.length > 0 ? [`${count(missing.length)} not measured:`, ...missing] : []),
     ].join("\n");
+  }
+
+  [richDisplay](): MimeBundle {
+    const { kind, machine, date } = this.#machine.provenance;
+    return { "text/plain": `${this}\n[${kind}, ${machine}, ${date.slice(0, 10)}]` };
   }
 }

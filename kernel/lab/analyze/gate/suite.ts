@@ -1,4 +1,4 @@
-import { P2pError } from "../../errors.js";
+import { P2pError, shown } from "../../errors.js";
 import type { Machine, RunMode } from "../../machine.js";
 import { PATHS, transfer } from "../../measure/transfer.js";
 import type { SetupKind } from "../../operations.js";
@@ -34,11 +34,11 @@ const SETUP: readonly SetupKind[] = [
  * @throws P2pError `usage` for a set that does not exist.
  */
 export function suiteOf(machine: Machine, sets: readonly ProgramSet[] = PROGRAM_SETS): GateCell[] {
-  const unknown = sets.find((name) => !PROGRAM_SETS.includes(name));
+  const [unknown] = Array.isArray(sets) ? sets.filter((name) => !PROGRAM_SETS.includes(name)) : [sets];
   if (unknown !== undefined || sets.length === 0) {
     throw new P2pError(
       "usage",
-      unknown === undefined ? "no set of programs is named" : `no set of programs "${String(unknown)}"`,
+      unknown === undefined ? "no set of programs is named" : `no set of programs ${shown(unknown)}`,
       `Name some of: ${PROGRAM_SETS.join(", ")}.`,
     );
   }
