@@ -1,3 +1,4 @@
+import { uplink } from "./figures.js";
 import { Graph, type LinkSpec, type TopologyLink } from "./graph.js";
 import type { TopologyNode } from "./layout.js";
 
@@ -64,14 +65,14 @@ export function addComputer(
     const bridge = plan.bridges === "each" ? { bridge: `${host}.${index}` } : {};
     const root = into.add("root-port", { ...at, ...bridge });
     const below = port.behindSwitch ? into.add("pcie-switch", at) : root;
-    if (below !== root) into.join(below, root, rates.pcie);
+    if (below !== root) into.join(below, root, uplink(rates.pcie));
     for (let i = 0; i < port.gpus; i++) {
       const gpu = into.add("gpu", at);
       into.join(gpu, below, rates.pcie);
       gpus.push(gpu);
     }
     const nicsBelow = port.nicSwitch ? into.add("pcie-switch", at) : below;
-    if (nicsBelow !== below) into.join(nicsBelow, below, rates.pcie);
+    if (nicsBelow !== below) into.join(nicsBelow, below, uplink(rates.pcie));
     for (let i = 0; i < (port.nics ?? 0); i++) {
       const nic = into.add("nic", at);
       into.join(nic, nicsBelow, rates.pcie);

@@ -13,15 +13,23 @@ export type { Figure } from "./figure.js";
 const NVLINK_HOP_NS = (807 - 147) / 4;
 const NVLINK_HOP_SOURCE = "latency DERIVED from OWN-H200 pointer chase, (807 - 147) ns / 4 hops";
 
-/** One way over one PCIe hop: a peer load behind one switch takes 0.71–0.74 µs; four hops share it less a local load. */
+/** One way between a GPU and the first switch or root port: a peer load behind one switch takes 0.71-0.74 µs, a local one 147 ns. */
 const PCIE_HOP_NS = (725 - 147) / 4;
 const PCIE_HOP_SOURCE =
-  "latency DERIVED from M09 peer read PIX 0.71-0.74 us less a 147 ns local load, / 4 hops";
+  "latency DERIVED from M09 and M10 peer read PIX 0.71-0.74 us less a 147 ns local load, / 4 hops";
 
-/** One way from a root port to host memory: half of a host load (1,217 ns less 147 ns) less two PCIe hops. */
-const HOST_HOP_NS = (1217 - 147) / 2 - 2 * PCIE_HOP_NS;
+/** One way between switches, or from a switch to its root port: two more switches add at most 20 ns there and back. */
+const UPLINK_NS = 5;
+const UPLINK_SOURCE = "latency DERIVED from M09 peer read PXB 0.71-0.73 us against PIX 0.71, / 4 hops";
+
+/** One way between a root port and its CPU: a peer load through two root ports takes 1.14-1.18 µs, 0.435 more than PIX. */
+const ROOT_NS = (1160 - 725 - 4 * UPLINK_NS) / 4;
+
+/** What is left of a load from host memory behind a switch, 1,217 ns, there and back: the memory's part, one way. */
+const MEMORY_NS = (1217 - 147) / 2 - PCIE_HOP_NS - UPLINK_NS - ROOT_NS;
+const HOST_HOP_NS = ROOT_NS + MEMORY_NS;
 const HOST_HOP_SOURCE =
-  "latency DERIVED from OWN-H200 host pointer chase 1217 ns, less local load and PCIe hops";
+  "latency DERIVED from M09 peer read through two root ports 1.14-1.18 us, and the rest of OWN-H200 host pointer chase 1217 ns";
 
 function nvlink(width: number, rawGbps: number, copyGbps: number, source: string): LinkSpec {
   return {
@@ -51,12 +59,28 @@ function pcie(rawGbps: number, toHostGbps: number, fromHostGbps: number, source:
   };
 }
 
+/** A PCIe link between two switches, or a switch and its root port. */
+export function uplink(link: LinkSpec): LinkSpec {
+  return {
+    ...link,
+    latencyNs: UPLINK_NS,
+    source: `${link.source.replace(/; latency .*/, "")}; ${UPLINK_SOURCE}`,
+  };
+}
+
 /**
  * Root port to host memory. Both directions share a limit here and not on the PCIe link itself: peer copies that never
  * reach a root port run both ways at nearly twice one way (M08 41-50 GB/s), copies from and to the host do not.
  */
 function host(port: LinkSpec, bothGbps: number, source: string): LinkSpec {
-  return { ...port, kind: "host", bothGbps, latencyNs: HOST_HOP_NS, source: `${source}; ${HOST_HOP_SOURCE}` };
+  return {
+    ...port,
+    kind: "host",
+    bothGbps,
+    latencyNs: HOST_HOP_NS,
+    memoryNs: MEMORY_NS,
+    source: `${source}; ${HOST_HOP_SOURCE}`,
+  };
 }
 
 export const NVLINK4_H100: LinkSpec = nvlink(18, 450, 397.5, "raw STAS; copy M07 nvbandwidth write CE");
@@ -193,9 +217,10 @@ export const C2C_GB200: LinkSpec = {
   forwardGbps: 377,
   backwardGbps: 359,
   bothGbps: 175 + 172,
-  latencyNs: HOST_HOP_NS,
+  latencyNs: PCIE_HOP_NS + UPLINK_NS + HOST_HOP_NS,
+  memoryNs: MEMORY_NS,
   source:
-    "raw STAS, C2C 450 GB/s; copy ASSUMPTION as GB300 station, D2H 377, H2D 359, 172 + 175 both at once (STAS); latency ASSUMPTION as a PCIe root port",
+    "raw STAS, C2C 450 GB/s; copy ASSUMPTION as GB300 station, D2H 377, H2D 359, 172 + 175 both at once (STAS); latency ASSUMPTION as over PCIe, an upper bound",
 };
 
 /** Between the two Grace CPUs of a tray. */
@@ -216,9 +241,9 @@ export const NETWORK_NDR: LinkSpec = {
   forwardGbps: 46.25,
   backwardGbps: 46.25,
   bothGbps: null,
-  latencyNs: (1440 + 600) / 2 - 2 * PCIE_HOP_NS,
+  latencyNs: (1440 + 600) / 2 - PCIE_HOP_NS,
   source:
-    "raw NDR 400 Gb/s; rate AZHC thresholds of GPU memory over NDR, middle of 360-380 Gb/s; latency DERIVED, half of M5 write latency 1.44 us and a switch of 0.6 us (STAS, HDR), less two PCIe hops",
+    "raw NDR 400 Gb/s; rate AZHC thresholds of GPU memory over NDR, middle of 360-380 Gb/s; latency DERIVED, half of M5 write latency 1.44 us and a switch of 0.6 us (STAS, HDR), less a PCIe hop",
 };
 
 export const HOST_MEMORY: Figure = {

@@ -13,8 +13,10 @@ export interface LinkSpec extends LinkFacts {
   readonly backwardGbps: number;
   /** Payload of both directions together where they share a limit; null where each has its own. */
   readonly bothGbps: number | null;
-  /** One way. */
+  /** One way; of a link to host memory with the access itself. */
   readonly latencyNs: number;
+  /** Part of `latencyNs` that the access to host memory takes: a way that only passes the CPU does not have it. Default 0. */
+  readonly memoryNs?: number;
   /** Where these figures come from: a key of the list of sources in the README here, or a named assumption. */
   readonly source: string;
 }
@@ -42,7 +44,8 @@ export class Graph extends Layout<TopologyLink> {
     super(nodes, links);
     for (const link of links) {
       const rates = [link.rawGbps, link.forwardGbps, link.backwardGbps, link.bothGbps ?? 1];
-      if (rates.every((rate) => rate > 0) && link.latencyNs >= 0) continue;
+      const memoryNs = link.memoryNs ?? 0;
+      if (rates.every((rate) => rate > 0) && memoryNs >= 0 && link.latencyNs >= memoryNs) continue;
       throw new P2pError(
         "usage",
         `link ${link.from} – ${link.to} has a rate or latency that cannot be`,
@@ -68,9 +71,10 @@ export class Graph extends Layout<TopologyLink> {
     const way = this.way(from, to);
     if (!way) throw new P2pError("usage", `no way from "${from}" to "${to}"`, "Add the missing link.");
     const specs = way.hops.map((hop) => this.links[hop.link] as TopologyLink);
+    const toMemory = this.kindOf(from) === "cpu" || this.kindOf(to) === "cpu";
     const route: Route = {
       ...way,
-      latencyNs: specs.reduce((sum, link) => sum + link.latencyNs, 0),
+      latencyNs: specs.reduce((sum, link) => sum + link.latencyNs - (toMemory ? 0 : (link.memoryNs ?? 0)), 0),
       copyGbps: Math.min(
         ...specs.map((link, i) => (way.hops[i]?.forward ? link.forwardGbps : link.backwardGbps)),
       ),

@@ -57,6 +57,7 @@ function linkJson(link: LayoutLink | TopologyLink): object {
     backward_gbps: link.backwardGbps,
     both_gbps: link.bothGbps,
     latency_ns: link.latencyNs,
+    memory_ns: link.memoryNs,
     source: link.source,
   };
 }

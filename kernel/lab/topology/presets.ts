@@ -103,10 +103,10 @@ function dgx2(): Graph {
     const root = into.add("root-port", { bridge: `${group}` });
     into.join(root, cpus[Math.floor(group / 2)] as string, figures.HOST_GEN3);
     const top = into.add("pcie-switch");
-    into.join(top, root, figures.PCIE3);
+    into.join(top, root, figures.uplink(figures.PCIE3));
     for (let leaf = 0; leaf < 2; leaf++) {
       const below = into.add("pcie-switch");
-      into.join(below, top, figures.PCIE3);
+      into.join(below, top, figures.uplink(figures.PCIE3));
       for (let i = 0; i < 2; i++) {
         const gpu = into.add("gpu");
         into.join(gpu, below, figures.PCIE3);
@@ -163,14 +163,17 @@ function bridgePairs(): Graph {
   return into.graph();
 }
 
-/** What a VM shows of two GPUs of an HGX board: the NVLinks, and one flat PCIe bus (OWN-H200's NCCL topology). */
+/**
+ * What a VM shows of two GPUs of an HGX board: the NVLinks, and one flat PCIe bus (OWN-H200's NCCL topology). The board gives
+ * each GPU a switch and root port of its own (T11-T14), which is hidden here.
+ */
 function vmH200(): Graph {
   const into = new Builder();
-  const [cpu, bus, fabric] = [into.add("cpu", { numa: 0 }), into.add("hidden"), into.add("nvswitch")];
-  into.join(bus, cpu, figures.HOST_GEN5_H200_VM);
+  const [cpu, fabric] = [into.add("cpu", { numa: 0 }), into.add("nvswitch")];
   for (let i = 0; i < 2; i++) {
-    const gpu = into.add("gpu");
-    into.join(gpu, bus, figures.PCIE5_H200_VM);
+    const [gpu, part] = [into.add("gpu"), into.add("hidden")];
+    into.join(gpu, part, figures.PCIE5_H200_VM);
+    into.join(part, cpu, figures.HOST_GEN5_H200_VM);
     into.join(gpu, fabric, figures.NVLINK4_H200);
   }
   return into.graph();
@@ -228,7 +231,7 @@ export const TOPOLOGIES: readonly Topology[] = [
     generation: "hopper",
     unknown: [
       "The VM hides the PCIe tree: which switches and sockets the GPUs are on is unknown.",
-      "The copies with the host and their both-ways limit are taken as if both GPUs shared one port.",
+      "Copies with the host: ASSUMPTION that each GPU has a root port of its own, as HGX boards do.",
     ],
   },
   {

@@ -36,7 +36,9 @@ export function rated(description: Description, name: string): Topology {
   const gpu = modelOf(generation, layout, description.gpus);
   const told = fastestPcie(layout);
   const pcieGen = told ?? PCIE_OF[generation];
-  const graph = new Graph(layout.nodes, [...layout.links.map((link) => rateOf(link, generation, pcieGen))]);
+  const graph = new Graph(layout.nodes, [
+    ...layout.links.map((link) => rateOf(link, layout, generation, pcieGen)),
+  ]);
   const nvlinks = graph.links.filter((link) => link.kind === "nvlink");
   const peer = peerOf(nvlinks, pcieGen);
   return {
@@ -173,7 +175,7 @@ function scaled(link: LinkSpec, share: number): LinkSpec {
   };
 }
 
-function rateOf(link: LayoutLink, generation: Generation, pcieGen: number): TopologyLink {
+function rateOf(link: LayoutLink, layout: Layout, generation: Generation, pcieGen: number): TopologyLink {
   const { from, to, kind } = link;
   switch (kind) {
     case "nvlink":
@@ -189,7 +191,9 @@ function rateOf(link: LayoutLink, generation: Generation, pcieGen: number): Topo
     case "pcie":
     case "host": {
       const lanes = link.width ?? 16;
-      const spec = pcieOf(pcieGen)[kind];
+      const isDevice = [from, to].some((node) => ["gpu", "nic"].includes(layout.kindOf(node)));
+      const known = pcieOf(pcieGen)[kind];
+      const spec = kind === "pcie" && !isDevice ? figures.uplink(known) : known;
       return { from, to, ...scaled(spec, lanes / 16), width: lanes };
     }
   }

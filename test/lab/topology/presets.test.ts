@@ -103,6 +103,21 @@ test("peer copies through a CPU are slower than those within a switch", () => {
   assert.ok(peerCopyGbps(pcie, 0, 4, "write") < 24.18);
 });
 
+test("loads between GPUs without NVLink take what they were measured to take, there and back with a local load", () => {
+  const loadNs = (name: string, to: number) => {
+    const { latencyNs } = preset(name).graph.route("gpu0", `gpu${to}`);
+    return 147 + 2 * latencyNs;
+  };
+  // Behind one switch 0.71-0.74 µs (M09, M10); between sockets 1.27-1.36 (M10).
+  assert.ok(Math.abs(loadNs("pcie-8", 1) - 725) < 20, `${loadNs("pcie-8", 1)}`);
+  assert.ok(loadNs("pcie-8", 4) > 1200 && loadNs("pcie-8", 4) < 1400, `${loadNs("pcie-8", 4)}`);
+});
+
+test("a load from host memory behind a switch takes what it was measured to take", () => {
+  const { latencyNs } = preset("hgx-h200-8").graph.route("gpu0", "cpu0");
+  assert.ok(Math.abs(147 + 2 * latencyNs - 1217) < 1e-6);
+});
+
 test("every preset opens and moves bytes; staging between two computers is refused", async () => {
   for (const { name } of TOPOLOGIES) {
     const machine = SimulatedMachine.open(name);

@@ -102,6 +102,7 @@ function linkOf(value: JsonValue): LayoutLink {
 }
 
 function ratedLinkOf(value: JsonValue): TopologyLink {
+  const memoryNs = value.member("memory_ns")?.number(0);
   return {
     ...linkOf(value),
     width: value.need("width").whole(1),
@@ -110,6 +111,7 @@ function ratedLinkOf(value: JsonValue): TopologyLink {
     backwardGbps: value.need("backward_gbps").positive(),
     bothGbps: value.member("both_gbps")?.positive() ?? null,
     latencyNs: value.need("latency_ns").number(0),
+    ...(memoryNs === undefined ? {} : { memoryNs }),
     source: value.need("source").string(),
   };
 }
