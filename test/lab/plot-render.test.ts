@@ -62,7 +62,7 @@ async function start() {
     if (message.type() === "error" || message.type() === "warning") errors.push(message.text());
   });
   page.on("pageerror", (error) => errors.push(String(error)));
-  await page.setContent('<body style="margin:0"><div id="figure"></div></body>');
+  await page.setContent('<!doctype html><body style="margin:0"><div id="figure"></div></body>');
   await page.addScriptTag({ content: readFileSync(PLOTLY, "utf8") });
   return { browser: opened, page, errors };
 }

@@ -145,7 +145,11 @@ function statements(
   column: string,
   say: Style["say"],
 ): string[] {
-  const shared = ["metric", "path", "engine", "initiator", "direction"].flatMap((column) => {
+  // A table that defines its figures in words needs no more of them.
+  const columns = rows.some((row) => textIn(row, "definition") !== "")
+    ? ["definition", "engine"]
+    : ["metric", "path", "engine", "initiator", "direction"];
+  const shared = columns.flatMap((column) => {
     const values = new Set(rows.map((row) => textIn(row, column)).filter((text) => text !== ""));
     return values.size === 1 ? [[...values][0] as string] : [];
   });
@@ -244,7 +248,7 @@ function hoverOf(from: unknown, to: unknown, row: Row | undefined, column: strin
   const pair = `<b>${nameOf(from)} → ${nameOf(to)}</b>`;
   if (!row) return `${pair}<br>—`;
   const value = numberIn(row, column, WHO);
-  const details = ["path", "link", "class", "flags", "taints", "reason", "note"]
+  const details = ["path", "verdict", "link", "class", "measured", "flags", "taints", "reason", "note"]
     .map((name) => textIn(row, name))
     .filter((text) => text !== "");
   return [pair, `${quantity} ${value === null ? "—" : digits(value)}`, ...details].join("<br>");

@@ -159,13 +159,19 @@ function factsOf(value: unknown): {
   describes: string | null;
   origins: Origin[] | null;
 } {
-  const given = value as { title?: unknown; describes?: unknown; provenance?: unknown };
+  const given = value as {
+    title?: unknown;
+    describes?: unknown;
+    heading?: unknown;
+    topology?: { title?: unknown } | null;
+    provenance?: unknown;
+  };
   const from = given.provenance as { kind?: unknown; machine?: unknown; date?: unknown } | null | undefined;
   const text = (field: unknown) => (typeof field === "string" && field !== "" ? field : null);
   const kind = text(from?.kind);
   return {
-    title: text(given.title),
-    describes: text(given.describes),
+    title: text(given.title) ?? text(given.topology?.title),
+    describes: text(given.describes) ?? text(given.heading),
     origins:
       kind === null
         ? null
