@@ -155,6 +155,25 @@ plots("a cell without a number leaves a gap in its line and its reason under the
   assert.match(title(figure).subtitle.text, /1处没有数字：the pair is broken/);
 });
 
+plots("a sweep of the bandwidth metric is not called a latency until the host knows", () => {
+  const of = (metrics: readonly string[]) =>
+    title(plot.latency(curveOf(metrics.map((metric) => ({ metric, total_us: 7 }))))).text;
+  assert.match(of(["latency"]), /主机得知完成/);
+  assert.match(of(["bandwidth"]), /连续传输/);
+  assert.not.match(of(["latency", "bandwidth"]), /主机得知完成|连续/);
+});
+
+plots("of a reason that goes on over lines the first stands under the title", () => {
+  const figure = plot.latency(
+    curveOf([
+      { total_us: 7 },
+      { bytes: 64, total_us: null, reason: "holds no run of this program:\nbuffer src" },
+    ]),
+  );
+  assert.match(title(figure).subtitle.text, /holds no run of this program:/);
+  assert.not.match(title(figure).subtitle.text, /buffer src/);
+});
+
 plots("a message axis reads as sizes; an axis of less than a decade still has ticks", async () => {
   const curve = await sweep(scriptedMachine("measured"), { from: 0, to: 1, bytes: [8, 64] });
   const { xaxis, yaxis } = plot.latency(curve).layout as Record<string, { ticktext: string[] }>;

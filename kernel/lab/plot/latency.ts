@@ -74,9 +74,7 @@ export function latency(curve: Table, options: FigureOptions & { guess?: Predict
   );
   const smallest = Math.min(...sizes);
   return new Figure({
-    title:
-      options.title ??
-      say("单次传输延迟：提交到主机得知完成", "Latency of one transfer, until the host knows"),
+    title: options.title ?? titleOf(rows, style),
     traces,
     layout: {
       xaxis: messageAxis(sizes, style),
@@ -93,6 +91,15 @@ export function latency(curve: Table, options: FigureOptions & { guess?: Predict
       .join(", "),
     style,
   });
+}
+
+/** `lab.sweep` has two metrics, and they are not the same time. */
+function titleOf(rows: readonly Row[], { say }: Style): string {
+  const metrics = new Set(rows.map((row) => row.metric ?? "latency"));
+  if (metrics.size > 1) return say("一次传输的时间", "Time of one transfer");
+  return metrics.has("bandwidth")
+    ? say("连续传输：平均每次的时间", "Time of one transfer among many, back to back")
+    : say("单次传输延迟：提交到主机得知完成", "Latency of one transfer, until the host knows");
 }
 
 function legendNote(lines: number, withP99: boolean, say: Style["say"]): string {

@@ -1,6 +1,7 @@
 /** Rows of a table that a figure is made from, checked: what cannot be drawn ends in an error that names it. */
 import { P2pError } from "../errors.js";
 import type { Table } from "../measure/table.js";
+import { shortened } from "./style.js";
 
 export type Row = Readonly<Record<string, unknown>>;
 
@@ -125,6 +126,9 @@ export function seriesOf(
   });
 }
 
+/** Characters of a reason in a note. */
+const LONGEST_REASON = 140;
+
 /** Rows without a number, as a note: how many, and the reasons that the table gives; null when there are none. */
 export function missingNote(
   rows: readonly Row[],
@@ -132,11 +136,13 @@ export function missingNote(
   say: (zh: string, en: string) => string,
 ): string | null {
   if (rows.length === 0) return null;
-  const reasons = [
-    ...new Set(
-      rows.map((row) => reasonColumns.map((column) => textIn(row, column)).find((text) => text !== "") ?? ""),
-    ),
-  ].filter((reason) => reason !== "");
+  // Of an error that goes on over several lines the first says what is missing.
+  const reasonOf = (row: Row) =>
+    reasonColumns.map((column) => textIn(row, column).split("\n")[0] as string).find((text) => text !== "") ??
+    "";
+  const reasons = [...new Set(rows.map(reasonOf))]
+    .filter((reason) => reason !== "")
+    .map((reason) => shortened(reason, LONGEST_REASON));
   const why =
     reasons.length === 0
       ? say("表中没有写原因", "the table gives no reason")
