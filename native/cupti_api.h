@@ -32,9 +32,11 @@ enum : Result {
 
 enum ActivityKind : std::uint32_t {
   kActivityMemcpy = 1,
+  kActivityMemset = 2,
   kActivityDriver = 4,
   kActivityConcurrentKernel = 10,
   kActivityMemcpy2 = 22,
+  kActivitySynchronization = 38,
 };
 
 enum MemcpyKind : std::uint8_t {
@@ -45,13 +47,27 @@ enum MemcpyKind : std::uint8_t {
   kPtoP = 10,
 };
 
+enum SynchronizationType : std::uint32_t {
+  kEventSynchronize = 1,
+  kStreamWaitEvent = 2,
+  kStreamSynchronize = 3,
+  kContextSynchronize = 4,
+};
+
+// In place of a stream's id where a record is of none.
+inline constexpr std::uint32_t kNoStream = 0xffffffff;
+
 inline constexpr std::uint32_t kDomainDriverApi = 1;
 
-// Callback ids of the driver calls that a program's iteration makes.
+// Callback ids of driver calls.
 enum DriverCallback : std::uint32_t {
   kCbidEventRecord = 119,
+  kCbidEventQuery = 120,
   kCbidStreamQuery = 125,
   kCbidStreamSynchronize = 126,
+  kCbidMemsetD8Async = 216,
+  kCbidMemsetD16Async = 218,
+  kCbidMemsetD32Async = 220,
   kCbidStreamWaitEvent = 295,
   kCbidMemcpyAsync = 306,
   kCbidMemcpyPeerAsync = 319,
@@ -93,6 +109,28 @@ struct ActivityMemcpyPtoP {
   std::uint32_t dstDeviceId;
   std::uint32_t dstContextId;
   std::uint32_t correlationId;
+};
+
+struct ActivityMemset {
+  std::uint32_t kind;
+  std::uint32_t value;
+  std::uint64_t bytes;
+  std::uint64_t start;
+  std::uint64_t end;
+  std::uint32_t deviceId;
+  std::uint32_t contextId;
+  std::uint32_t streamId;
+  std::uint32_t correlationId;
+};
+
+struct ActivitySynchronization {
+  std::uint32_t kind;
+  std::uint32_t type;
+  std::uint64_t start;
+  std::uint64_t end;
+  std::uint32_t correlationId;
+  std::uint32_t contextId;
+  std::uint32_t streamId;
 };
 
 struct ActivityApi {
@@ -145,8 +183,10 @@ using BufferCompleted = void (*)(cu::Context context, std::uint32_t streamId, st
   X(cuptiGetCallbackName, std::uint32_t, std::uint32_t, const char**)            \
   X(cuptiFinalize)
 
-// Only since CUDA 12: chooses single driver calls, so that polls are not recorded.
-#define P2P_CUPTI_OPTIONAL_ENTRY_POINTS(X) X(cuptiActivityEnableDriverApi, std::uint32_t, std::uint8_t)
+// Only of CUDA 12 and later: chooses single driver calls, and leaves out polls that found work unfinished.
+#define P2P_CUPTI_OPTIONAL_ENTRY_POINTS(X)                     \
+  X(cuptiActivityEnableDriverApi, std::uint32_t, std::uint8_t) \
+  X(cuptiActivityEnableAllSyncRecords, std::uint8_t)
 
 struct EntryPoints {
 #define P2P_DECLARE(name, ...) Result (*name)(__VA_ARGS__) = nullptr;

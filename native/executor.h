@@ -93,8 +93,8 @@ class Executor {
   // Of a program that is submitted as a graph; a kUsage failure otherwise.
   GraphCosts graphCosts(const Call& call, std::size_t repetitions, double deadlineMs);
 
-  // Records copies, and kernels where the program moves bytes or waits by them; driver calls and all kernels
-  // too when `full`.
+  // Records copies, and kernels where the program moves bytes or waits by them; when `full` all kernels,
+  // memory sets, driver calls and synchronisation too.
   Trace trace(const Call& call, std::size_t iterations, bool full, double deadlineMs);
   std::vector<CheckResult> verify(const Call& call, double deadlineMs);
 

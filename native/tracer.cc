@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <memory>
+#include <unordered_set>
 
 #include "cupti_library.h"
 #include "errors.h"
@@ -12,7 +13,8 @@ namespace p2p {
 namespace {
 
 constexpr std::size_t kBufferBytes = std::size_t{4} << 20;
-// Upper bound of what one step leaves behind: a copy and an API record, 250 bytes together in CUPTI 13.
+// Upper bound of what one step leaves behind: a copy, an API and a synchronisation record, 330 bytes together
+// in CUPTI 13.
 constexpr std::size_t kBytesPerStep = 512;
 
 struct Free {
@@ -97,6 +99,33 @@ const char* copyName(std::uint8_t kind) {
   }
 }
 
+const char* syncName(std::uint32_t type) {
+  switch (type) {
+    case cupti::kEventSynchronize:
+      return "event synchronize";
+    case cupti::kStreamWaitEvent:
+      return "stream waits for event";
+    case cupti::kStreamSynchronize:
+      return "stream synchronize";
+    case cupti::kContextSynchronize:
+      return "context synchronize";
+    default:
+      return "synchronize";
+  }
+}
+
+// The poll that found its work complete is no synchronisation; polls are known by having no record of their
+// call.
+void dropPolls(std::vector<TraceRecord>& records) {
+  std::unordered_set<double> calls;
+  for (const TraceRecord& record : records) {
+    if (record.kind == TraceRecord::Kind::kApi) calls.insert(record.correlation);
+  }
+  std::erase_if(records, [&](const TraceRecord& record) {
+    return record.kind == TraceRecord::Kind::kSync && !calls.contains(record.correlation);
+  });
+}
+
 }  // namespace
 
 Tracer::Tracer(TraceOf what, std::size_t steps) : only_(passMutex()), cupti_(cuptiEntryPoints()) {
@@ -146,17 +175,19 @@ void Tracer::attach(TraceOf what) {
   enable(cupti::kActivityMemcpy2);
   if (what.kernels) enable(cupti::kActivityConcurrentKernel);
   if (!what.calls) return;
-  if (!cupti_.cuptiActivityEnableDriverApi) {
-    enable(cupti::kActivityDriver);
-    return;
+  enable(cupti::kActivityMemset);
+  // Only where polls can be left out: a spinning sync would leave thousands of records.
+  if (cupti_.cuptiActivityEnableAllSyncRecords) {
+    checkCupti(cupti_.cuptiActivityEnableAllSyncRecords(0), "cuptiActivityEnableAllSyncRecords");
+    enable(cupti::kActivitySynchronization);
   }
-  // Single calls, so that the thousands of polls of a spinning sync leave no records.
-  for (const std::uint32_t call :
-       {cupti::kCbidMemcpyAsync, cupti::kCbidMemcpyPeerAsync, cupti::kCbidEventRecord,
-        cupti::kCbidStreamWaitEvent, cupti::kCbidStreamSynchronize}) {
-    checkCupti(cupti_.cuptiActivityEnableDriverApi(call, 1), "cuptiActivityEnableDriverApi");
-    calls_.push_back(call);
-  }
+  // The kind first, then the calls to leave out: it overrides what was chosen before. Choosing calls without
+  // the kind, as cupti_activity.h allows, gives records only where it is done before cuInit (tried:
+  // CUDA 13.0, driver 580), and the driver runs long before a trace is asked for.
+  enable(cupti::kActivityDriver);
+  if (!cupti_.cuptiActivityEnableDriverApi) return;
+  for (const std::uint32_t call : {cupti::kCbidStreamQuery, cupti::kCbidEventQuery})
+    checkCupti(cupti_.cuptiActivityEnableDriverApi(call, 0), "cuptiActivityEnableDriverApi");
 }
 
 // Ends the recording. Every answer is looked at: the pass is over in any case, but a tracer that did not let
@@ -164,7 +195,6 @@ void Tracer::attach(TraceOf what) {
 void Tracer::stop() noexcept {
   if (!recording_) return;
   recording_ = false;
-  for (const std::uint32_t call : calls_) noteCupti(cupti_.cuptiActivityEnableDriverApi(call, 0));
   for (const cupti::ActivityKind kind : kinds_) noteCupti(cupti_.cuptiActivityDisable(kind));
   noteCupti(cupti_.cuptiActivityFlushAll(1));
   std::size_t lost = 0;
@@ -202,6 +232,7 @@ std::vector<TraceRecord> Tracer::finish(std::uint64_t zeroNs) {
   }
   // Only now: names of kernels belong to CUPTI.
   leave();
+  dropPolls(records);
   std::stable_sort(records.begin(), records.end(),
                    [](const TraceRecord& a, const TraceRecord& b) { return a.startNs < b.startNs; });
   return records;
@@ -236,9 +267,21 @@ void Tracer::read(const cupti::Activity& record, std::uint64_t zeroNs, std::vect
           kernel.streamId, kernel.name);
       break;
     }
+    case cupti::kActivityMemset: {
+      const auto& set = reinterpret_cast<const cupti::ActivityMemset&>(record);
+      add(TraceRecord::Kind::kMemset, set.start, set.end, set.bytes, set.correlationId, set.deviceId,
+          set.streamId, "memset");
+      break;
+    }
+    case cupti::kActivitySynchronization: {
+      const auto& sync = reinterpret_cast<const cupti::ActivitySynchronization&>(record);
+      add(TraceRecord::Kind::kSync, sync.start, sync.end, 0, sync.correlationId, 0,
+          sync.streamId == cupti::kNoStream ? 0 : sync.streamId, syncName(sync.type));
+      break;
+    }
     case cupti::kActivityDriver: {
       const auto& api = reinterpret_cast<const cupti::ActivityApi&>(record);
-      if (api.cbid == cupti::kCbidStreamQuery) break;
+      if (api.cbid == cupti::kCbidStreamQuery || api.cbid == cupti::kCbidEventQuery) break;
       const char* name = nullptr;
       if (cupti_.cuptiGetCallbackName(cupti::kDomainDriverApi, api.cbid, &name) != cupti::kSuccess)
         name = nullptr;

@@ -13,7 +13,7 @@
 namespace p2p {
 
 struct TraceRecord {
-  enum class Kind : std::uint8_t { kApi = 1, kCopy = 2, kKernel = 3 };
+  enum class Kind : std::uint8_t { kApi = 1, kCopy = 2, kKernel = 3, kMemset = 4, kSync = 5 };
 
   Kind kind;
   double startNs;
@@ -28,12 +28,12 @@ struct TraceRecord {
 // What is recorded beside copies.
 struct TraceOf {
   bool kernels = false;
-  bool calls = false;
+  bool calls = false;  // of the driver but polls, and with them memory sets and synchronisation
 };
 
 // One traced pass; a process has one at a time, a second waits. The constructor loads CUPTI if that has not
-// happened, allocates buffers for about `steps` driver calls and attaches; copies are recorded, kernels and
-// driver calls where `what` says so. finish() (or the destructor) takes CUPTI out of the process again by
+// happened, allocates buffers for about `steps` driver calls and attaches; copies are recorded, the
+// rest where `what` says so. finish() (or the destructor) takes CUPTI out of the process again by
 // cuptiFinalize, because a process that stays attached goes on paying at every call.
 class Tracer {
  public:
@@ -68,7 +68,6 @@ class Tracer {
   std::unique_lock<std::mutex> only_;
   const cupti::EntryPoints& cupti_;
   std::vector<cupti::ActivityKind> kinds_;
-  std::vector<std::uint32_t> calls_;
   bool attached_ = false;
   bool recording_ = false;
   std::uint64_t dropped_ = 0;

@@ -134,17 +134,17 @@ export interface NativeTrace {
   readonly apiEnd: Float64Array;
   /** Per iteration: last sync returned. */
   readonly t4: Float64Array;
-  /** Per record: 1 driver API call, 2 copy, 3 kernel. */
+  /** Per record: 1 driver API call, 2 copy, 3 kernel, 4 memory set, 5 synchronisation that the host waits in. */
   readonly kind: Uint8Array;
   readonly startNs: Float64Array;
   readonly endNs: Float64Array;
   readonly bytes: Float64Array;
   readonly correlation: Float64Array;
-  /** GPU ordinal of a copy or kernel; the issuing thread's 0 for an API call. */
+  /** GPU ordinal of a copy, kernel or memory set; 0 for what the host does. */
   readonly device: Int32Array;
-  /** CUPTI's stream id; 0 for an API call. */
+  /** CUPTI's stream id; 0 where a record is of no stream. */
   readonly stream: Float64Array;
-  /** API function or copy direction (`HtoD`, `DtoH`, `DtoD`, `PtoP`), one a record. */
+  /** API function, copy direction (`HtoD`, `DtoH`, `DtoD`, `PtoP`), kernel, or what was synchronized; one a record. */
   readonly name: readonly string[];
   /** Records the tracer dropped; above 0 the pass is not usable for medians. */
   readonly dropped: number;

@@ -1,5 +1,8 @@
-/** What a span on a timeline stands for. */
-export type SpanKind = "api" | "copy" | "kernel" | "sync" | "iteration";
+/**
+ * What a span on a timeline stands for. `sync` is the host waiting; such spans may lie in one another, a driver call's in that
+ * of the whole wait.
+ */
+export type SpanKind = "api" | "copy" | "kernel" | "memset" | "sync" | "iteration";
 
 /**
  * The one model of a timeline, whoever made it: the CUPTI pass, an imported trace, the simulator.
@@ -14,7 +17,7 @@ export interface Timeline {
   readonly name: readonly string[];
   readonly startNs: Float64Array;
   readonly endNs: Float64Array;
-  /** Payload of a copy, otherwise 0. */
+  /** Payload of a copy or memory set, otherwise 0. */
   readonly bytes: Float64Array;
   /** Joins an API call to the work it submitted; 0 where unknown. */
   readonly correlation: Float64Array;

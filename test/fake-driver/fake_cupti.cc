@@ -29,7 +29,11 @@ bool memcpyOn = false;
 bool peerOn = false;
 bool kernelOn = false;
 bool driverOn = false;
-std::set<std::uint32_t> callsOn;
+bool memsetOn = false;
+bool syncOn = false;
+// Whether polls that find work unfinished leave synchronisation records.
+bool pollsOn = true;
+std::set<std::uint32_t> callsOff;
 // Filled by the threads that do the work.
 std::mutex activitiesMutex;
 std::vector<FakeActivity> activities;
@@ -87,13 +91,39 @@ class Writer {
   std::size_t used_ = 0;
 };
 
+// CUPTI's type of synchronisation by this call; 0: none.
+std::uint32_t syncType(const FakeActivity& call) {
+  switch (call.cbid) {
+    case kCbidStreamSynchronize:
+      return kStreamSynchronize;
+    case kCbidStreamWaitEvent:
+      return kStreamWaitEvent;
+    case kCbidStreamQuery:
+      if (!pollsOn && call.unfinished) return 0;
+      return kStreamSynchronize;
+    case kCbidEventQuery:
+      if (!pollsOn && call.unfinished) return 0;
+      return kEventSynchronize;
+    default:
+      return 0;
+  }
+}
+
 void write(Writer& writer, const FakeActivity& activity) {
   const std::uint64_t start = kEpochNs + activity.startNs;
   const std::uint64_t end = kEpochNs + activity.endNs;
   switch (activity.what) {
     case FakeActivity::What::kCall:
-      if (driverOn || callsOn.contains(activity.cbid))
+      if (driverOn && !callsOff.contains(activity.cbid))
         writer.add(ActivityApi{kActivityDriver, activity.cbid, start, end, 1, 1, activity.correlation, 0});
+      if (const auto type = syncType(activity); syncOn && type)
+        writer.add(ActivitySynchronization{kActivitySynchronization, type, start, end, activity.correlation,
+                                           1, activity.stream ? activity.stream : kNoStream});
+      break;
+    case FakeActivity::What::kMemset:
+      if (memsetOn)
+        writer.add(ActivityMemset{kActivityMemset, activity.value, activity.bytes, start, end,
+                                  activity.device, 1, activity.stream, activity.correlation});
       break;
     case FakeActivity::What::kCopy:
       if (activity.kind == kPtoP && peerOn) {
@@ -159,8 +189,14 @@ Result cuptiActivityEnable(ActivityKind kind) {
   if (const long forced = number("P2PLAB_FAKE_CUPTI_ENABLE")) return static_cast<Result>(forced);
   if (kind == kActivityMemcpy) memcpyOn = true;
   if (kind == kActivityMemcpy2) peerOn = true;
-  if (kind == kActivityDriver) driverOn = true;
+  if (kind == kActivityDriver) {
+    driverOn = true;
+    // It overrides what was chosen before.
+    callsOff.clear();
+  }
   if (kind == kActivityConcurrentKernel) kernelOn = true;
+  if (kind == kActivityMemset) memsetOn = true;
+  if (kind == kActivitySynchronization) syncOn = true;
   return kSuccess;
 }
 
@@ -169,15 +205,23 @@ Result cuptiActivityDisable(ActivityKind kind) {
   if (kind == kActivityMemcpy2) peerOn = false;
   if (kind == kActivityDriver) driverOn = false;
   if (kind == kActivityConcurrentKernel) kernelOn = false;
+  if (kind == kActivityMemset) memsetOn = false;
+  if (kind == kActivitySynchronization) syncOn = false;
   return kSuccess;
 }
 
-// Chooses single calls of the driver.
+// Leaves out single calls of the driver. Without their kind there is no record of any: that is what
+// CUPTI 13.0 did on driver 580.
 Result cuptiActivityEnableDriverApi(std::uint32_t cbid, std::uint8_t enable) {
   if (enable)
-    callsOn.insert(cbid);
+    callsOff.erase(cbid);
   else
-    callsOn.erase(cbid);
+    callsOff.insert(cbid);
+  return kSuccess;
+}
+
+Result cuptiActivityEnableAllSyncRecords(std::uint8_t enable) {
+  pollsOn = enable != 0;
   return kSuccess;
 }
 
@@ -206,6 +250,11 @@ Result cuptiGetCallbackName(std::uint32_t, std::uint32_t cbid, const char** name
   static const auto& all = *new std::map<std::uint32_t, const char*>{
       {kCbidEventRecord, "cuEventRecord"},
       {kCbidStreamSynchronize, "cuStreamSynchronize"},
+      {kCbidStreamQuery, "cuStreamQuery"},
+      {kCbidEventQuery, "cuEventQuery"},
+      {kCbidMemsetD8Async, "cuMemsetD8Async"},
+      {kCbidMemsetD16Async, "cuMemsetD16Async"},
+      {kCbidMemsetD32Async, "cuMemsetD32Async"},
       {kCbidStreamWaitEvent, "cuStreamWaitEvent"},
       {kCbidMemcpyAsync, "cuMemcpyAsync"},
       {kCbidMemcpyPeerAsync, "cuMemcpyPeerAsync"},
@@ -224,6 +273,9 @@ Result cuptiGetCallbackName(std::uint32_t, std::uint32_t cbid, const char** name
 
 Result cuptiFinalize() {
   connect(nullptr);
+  callsOff.clear();
+  pollsOn = true;
+  memcpyOn = peerOn = kernelOn = driverOn = memsetOn = syncOn = false;
   const std::lock_guard lock(activitiesMutex);
   activities.clear();
   return kSuccess;

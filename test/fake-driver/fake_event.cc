@@ -85,12 +85,13 @@ Result cuStreamWaitEvent(Stream stream, Event event, unsigned) {
 
 Result cuEventQuery(Event event) {
   ENTER("cuEventQuery");
+  TracedCall traced(p2p::cupti::kCbidEventQuery);
   const auto own = events().find(event);
   if (!own) return kInvalidHandle;
   if (const Result state = own->context->broken) return state;
   if (own->capturedPoint().capture) return kCapturedEvent;
   const auto point = own->point();
-  return !point || point->reached ? kSuccess : kNotReady;
+  return traced.answered(!point || point->reached ? kSuccess : kNotReady);
 }
 
 Result cuEventSynchronize(Event event) {

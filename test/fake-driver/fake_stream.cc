@@ -147,16 +147,17 @@ Result cuStreamQuery(Stream stream) {
   ENTER("cuStreamQuery");
   const auto own = findStream(stream);
   if (!own) return kInvalidHandle;
+  TracedCall traced(p2p::cupti::kCbidStreamQuery, own->id);
   if (const Result state = own->context->broken) return state;
   if (refusesCapture(*own)) return kStreamCaptureUnsupported;
-  return own->worker.idle() ? kSuccess : kNotReady;
+  return traced.answered(own->worker.idle() ? kSuccess : kNotReady);
 }
 
 Result cuStreamSynchronize(Stream stream) {
   ENTER("cuStreamSynchronize");
-  const TracedCall traced(p2p::cupti::kCbidStreamSynchronize);
   const auto own = findStream(stream);
   if (!own) return kInvalidHandle;
+  const TracedCall traced(p2p::cupti::kCbidStreamSynchronize, own->id);
   if (refusesCapture(*own)) return kStreamCaptureUnsupported;
   return waitFor(*own);
 }

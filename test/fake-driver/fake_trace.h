@@ -5,7 +5,7 @@
 #include <cstdint>
 
 struct FakeActivity {
-  enum class What { kCall, kCopy, kKernel };
+  enum class What { kCall, kCopy, kKernel, kMemset };
 
   What what;
   std::uint32_t correlation;  // of the call that submitted it
@@ -17,7 +17,9 @@ struct FakeActivity {
   std::uint32_t srcDevice = 0;
   std::uint32_t dstDevice = 0;
   std::size_t bytes = 0;
-  std::uint8_t kind = 0;  // CUPTI's kind of the copy
+  std::uint32_t value = 0;  // of a memory set
+  bool unfinished = false;  // a poll that found work in flight
+  std::uint8_t kind = 0;    // CUPTI's kind of the copy
   // Of a kernel; lives as long as its module.
   const char* name = nullptr;
   unsigned blocks = 0;

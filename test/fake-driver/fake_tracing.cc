@@ -15,9 +15,10 @@ thread_local std::uint32_t launch = 0;
 
 }  // namespace
 
-TracedCall::TracedCall(std::uint32_t cbid)
-    : activity_{FakeActivity::What::kCall, ++correlations, nowNs(), 0} {
+TracedCall::TracedCall(std::uint32_t cbid, std::uint32_t stream)
+    : activity_{FakeActivity::What::kCall, ++correlations, traceSink ? nowNs() : 0, 0} {
   activity_.cbid = cbid;
+  activity_.stream = stream;
 }
 
 TracedCall::~TracedCall() {

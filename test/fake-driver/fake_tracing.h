@@ -1,6 +1,7 @@
 // Reports calls and work to the stand-in CUPTI, while it listens.
 #pragma once
 
+#include "../../native/cuda_api.h"
 #include "fake_trace.h"
 
 namespace fake {
@@ -8,11 +9,16 @@ namespace fake {
 // One call of the driver, from here to the end of the scope.
 class TracedCall {
  public:
-  explicit TracedCall(std::uint32_t cbid);
+  explicit TracedCall(std::uint32_t cbid, std::uint32_t stream = 0);
   TracedCall(const TracedCall&) = delete;
   TracedCall& operator=(const TracedCall&) = delete;
   ~TracedCall();
   std::uint32_t correlation() const { return activity_.correlation; }
+  // Of a poll: passes its answer on.
+  p2p::cu::Result answered(p2p::cu::Result result) {
+    activity_.unfinished = result == p2p::cu::kNotReady;
+    return result;
+  }
 
  private:
   FakeActivity activity_;

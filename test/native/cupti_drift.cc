@@ -36,6 +36,13 @@ SAME(cupti::kConfidentialComputingNotSupported, CUPTI_ERROR_CONFIDENTIAL_COMPUTI
 SAME(cupti::kMigDeviceNotSupported, CUPTI_ERROR_MIG_DEVICE_NOT_SUPPORTED);
 SAME(cupti::kWslDeviceNotSupported, CUPTI_ERROR_WSL_DEVICE_NOT_SUPPORTED);
 SAME(cupti::kActivityMemcpy, CUPTI_ACTIVITY_KIND_MEMCPY);
+SAME(cupti::kActivityMemset, CUPTI_ACTIVITY_KIND_MEMSET);
+SAME(cupti::kActivitySynchronization, CUPTI_ACTIVITY_KIND_SYNCHRONIZATION);
+SAME(cupti::kEventSynchronize, CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_EVENT_SYNCHRONIZE);
+SAME(cupti::kStreamWaitEvent, CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_WAIT_EVENT);
+SAME(cupti::kStreamSynchronize, CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_SYNCHRONIZE);
+SAME(cupti::kContextSynchronize, CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_CONTEXT_SYNCHRONIZE);
+SAME(cupti::kNoStream, CUPTI_SYNCHRONIZATION_INVALID_VALUE);
 SAME(cupti::kActivityDriver, CUPTI_ACTIVITY_KIND_DRIVER);
 SAME(cupti::kActivityConcurrentKernel, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
 SAME(cupti::kActivityMemcpy2, CUPTI_ACTIVITY_KIND_MEMCPY2);
@@ -46,6 +53,10 @@ SAME(cupti::kHtoH, CUPTI_ACTIVITY_MEMCPY_KIND_HTOH);
 SAME(cupti::kPtoP, CUPTI_ACTIVITY_MEMCPY_KIND_PTOP);
 SAME(cupti::kDomainDriverApi, CUPTI_CB_DOMAIN_DRIVER_API);
 SAME(cupti::kCbidEventRecord, CUPTI_DRIVER_TRACE_CBID_cuEventRecord);
+SAME(cupti::kCbidEventQuery, CUPTI_DRIVER_TRACE_CBID_cuEventQuery);
+SAME(cupti::kCbidMemsetD8Async, CUPTI_DRIVER_TRACE_CBID_cuMemsetD8Async);
+SAME(cupti::kCbidMemsetD16Async, CUPTI_DRIVER_TRACE_CBID_cuMemsetD16Async);
+SAME(cupti::kCbidMemsetD32Async, CUPTI_DRIVER_TRACE_CBID_cuMemsetD32Async);
 SAME(cupti::kCbidStreamQuery, CUPTI_DRIVER_TRACE_CBID_cuStreamQuery);
 SAME(cupti::kCbidStreamSynchronize, CUPTI_DRIVER_TRACE_CBID_cuStreamSynchronize);
 SAME(cupti::kCbidStreamWaitEvent, CUPTI_DRIVER_TRACE_CBID_cuStreamWaitEvent);
@@ -66,6 +77,23 @@ SAME(cupti::kCbidMemcpyPeerAsync, CUPTI_DRIVER_TRACE_CBID_cuMemcpyPeerAsync);
   SAME_FIELD(ActivityMemcpy, theirs, deviceId); \
   SAME_FIELD(ActivityMemcpy, theirs, streamId); \
   SAME_FIELD(ActivityMemcpy, theirs, correlationId)
+
+#define SAME_MEMSET(theirs)                     \
+  SAME_FIELD(ActivityMemset, theirs, kind);     \
+  SAME_FIELD(ActivityMemset, theirs, bytes);    \
+  SAME_FIELD(ActivityMemset, theirs, start);    \
+  SAME_FIELD(ActivityMemset, theirs, end);      \
+  SAME_FIELD(ActivityMemset, theirs, deviceId); \
+  SAME_FIELD(ActivityMemset, theirs, streamId); \
+  SAME_FIELD(ActivityMemset, theirs, correlationId)
+
+#define SAME_SYNC(theirs)                                     \
+  SAME_FIELD(ActivitySynchronization, theirs, kind);          \
+  SAME_FIELD(ActivitySynchronization, theirs, type);          \
+  SAME_FIELD(ActivitySynchronization, theirs, start);         \
+  SAME_FIELD(ActivitySynchronization, theirs, end);           \
+  SAME_FIELD(ActivitySynchronization, theirs, correlationId); \
+  SAME_FIELD(ActivitySynchronization, theirs, streamId)
 
 #define SAME_PEER(theirs)                           \
   SAME_FIELD(ActivityMemcpyPtoP, theirs, kind);     \
@@ -90,6 +118,9 @@ SAME(cupti::kCbidMemcpyPeerAsync, CUPTI_DRIVER_TRACE_CBID_cuMemcpyPeerAsync);
 #if CUDA_VERSION >= 12000
 SAME_MEMCPY(CUpti_ActivityMemcpy4);
 SAME_MEMCPY(CUpti_ActivityMemcpy5);
+SAME_MEMSET(CUpti_ActivityMemset3);
+SAME_MEMSET(CUpti_ActivityMemset4);
+SAME_SYNC(CUpti_ActivitySynchronization);
 SAME_PEER(CUpti_ActivityMemcpyPtoP3);
 SAME_PEER(CUpti_ActivityMemcpyPtoP4);
 SAME_KERNEL(CUpti_ActivityKernel5);
@@ -100,6 +131,7 @@ SAME_KERNEL(CUpti_ActivityKernel9);
 #endif
 #if CUDA_VERSION >= 13000
 SAME_MEMCPY(CUpti_ActivityMemcpy6);
+SAME_SYNC(CUpti_ActivitySynchronization2);
 SAME_KERNEL(CUpti_ActivityKernel10);
 #endif
 SAME_FIELD(ActivityApi, CUpti_ActivityAPI, kind);

@@ -178,7 +178,8 @@ void capture() {
   OK(driver().cuGraphExecDestroy(executable));
 }
 
-// CUPTI tells of kernels by name, of copies, and of the calls; the work of a graph belongs to its launch.
+// CUPTI tells of kernels by name, of copies, memory sets, waits and calls but polls; the work of a graph
+// belongs to its launch.
 void traced() {
   Two two;
   peer(0, 1);
@@ -186,6 +187,7 @@ void traced() {
   const auto work = [&] {
     OK(fill(two.contexts[0], stream, two.memory[0].address(), 1));
     OK(driver().cuMemcpyAsync(two.memory[1].address(), two.memory[0].address(), kBytes, stream));
+    OK(driver().cuMemsetD32Async(two.memory[0].address(), 7, kBytes / 4, stream));
   };
   OK(driver().cuStreamBeginCapture_v2(stream, cu::kCaptureRelaxed));
   work();
@@ -201,14 +203,18 @@ void traced() {
   work();
   OK(settle(stream));
   OK(driver().cuGraphLaunch(executable, stream));
-  OK(settle(stream));
+  OK(driver().cuStreamSynchronize(stream));
   std::map<std::string, double> calls;
   std::vector<TraceRecord> kernels;
   std::vector<TraceRecord> copies;
+  std::vector<TraceRecord> sets;
+  std::vector<TraceRecord> syncs;
   for (const TraceRecord& record : tracer.finish(zero)) {
     if (record.kind == TraceRecord::Kind::kApi) calls[record.name] = record.correlation;
     if (record.kind == TraceRecord::Kind::kKernel) kernels.push_back(record);
     if (record.kind == TraceRecord::Kind::kCopy) copies.push_back(record);
+    if (record.kind == TraceRecord::Kind::kMemset) sets.push_back(record);
+    if (record.kind == TraceRecord::Kind::kSync) syncs.push_back(record);
   }
   EXPECT(kernels.size() == 2 && copies.size() == 2);
   for (int i : {0, 1}) {
@@ -216,8 +222,15 @@ void traced() {
     EXPECT(copies[i].bytes == kBytes && copies[i].stream == kernels[i].stream);
   }
   EXPECT(copies[0].correlation == calls.at("cuMemcpyAsync"));
+  EXPECT(sets.size() == 2 && sets[0].bytes == kBytes && sets[0].stream == copies[0].stream);
+  EXPECT(sets[0].correlation == calls.at("cuMemsetD32Async"));
+  // The polls of settle() are neither calls nor synchronisation.
+  EXPECT(!calls.contains("cuStreamQuery"));
+  EXPECT(syncs.size() == 1 && syncs[0].name == "stream synchronize" && syncs[0].stream == copies[0].stream);
+  EXPECT(syncs[0].correlation == calls.at("cuStreamSynchronize"));
   EXPECT(copies[0].correlation != kernels[0].correlation);
-  EXPECT(kernels[1].correlation == copies[1].correlation && kernels[1].correlation > copies[0].correlation);
+  EXPECT(kernels[1].correlation == copies[1].correlation && sets[1].correlation == copies[1].correlation);
+  EXPECT(kernels[1].correlation > copies[0].correlation);
   OK(driver().cuGraphDestroy(graph));
   OK(driver().cuGraphExecDestroy(executable));
 }

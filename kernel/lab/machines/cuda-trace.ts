@@ -3,7 +3,7 @@ import type { RunOptions, Trace } from "../machine.js";
 import { type NativeExecutor, type NativeTrace, translate } from "../native.js";
 import type { Program } from "../program.js";
 import { median } from "../sampling.js";
-import { type Span, timelineOf } from "../timeline.js";
+import { type Span, type SpanKind, timelineOf } from "../timeline.js";
 import { DEADLINE_MS, throwIfCancelled } from "./cuda-calls.js";
 
 const TRACE_ITERATIONS = 200;
@@ -12,7 +12,13 @@ const MOST_ITERATIONS = 100_000;
 
 /** Kinds of records, as the addon numbers them. */
 const API = 1;
-const COPY = 2;
+const KINDS: Readonly<Record<number, SpanKind>> = {
+  [API]: "api",
+  2: "copy",
+  3: "kernel",
+  4: "memset",
+  5: "sync",
+};
 
 /** Operations that run a kernel. */
 const KERNELS: readonly string[] = ["compute", "launch", "put", "receive"];
@@ -82,7 +88,7 @@ export function traceOf(program: Program, native: NativeTrace): TraceResult {
     for (; next < native.kind.length && (native.startNs[next] as number) <= t4; next++) {
       const span = spanOf(native, next, i);
       spans.push(span);
-      if (span.kind !== "api") seen.push(span);
+      if (span.kind === "copy" || span.kind === "kernel") seen.push(span);
     }
     const copies = seen.filter((span) => span.kind === "copy");
     const work = wanted.kernels > 0 ? seen : copies;
@@ -157,10 +163,13 @@ class Parts {
 }
 
 function spanOf(native: NativeTrace, record: number, iteration: number): Span {
-  const kind = native.kind[record] as number;
+  const kind = KINDS[native.kind[record] as number] as SpanKind;
   return {
-    kind: kind === API ? "api" : kind === COPY ? "copy" : "kernel",
-    lane: kind === API ? "host" : `GPU ${native.device[record]} stream ${native.stream[record]}`,
+    kind,
+    lane:
+      kind === "api" || kind === "sync"
+        ? "host"
+        : `GPU ${native.device[record]} stream ${native.stream[record]}`,
     name: native.name[record] as string,
     startNs: native.startNs[record] as number,
     endNs: native.endNs[record] as number,

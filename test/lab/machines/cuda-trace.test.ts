@@ -15,10 +15,11 @@ const copy = (bytes: number): Program =>
     .sync("s");
 
 interface Record {
-  readonly kind: 2 | 3;
+  readonly kind: 1 | 2 | 3 | 4 | 5;
   readonly startNs: number;
   readonly endNs: number;
   readonly bytes: number;
+  readonly correlation?: number;
 }
 
 /** Iterations of 1000 ns, one after the other, with these records in each. */
@@ -35,7 +36,7 @@ function traced(iterations: readonly (readonly Record[])[]): NativeTrace {
     startNs: Float64Array.from(records, (r) => r.startNs),
     endNs: Float64Array.from(records, (r) => r.endNs),
     bytes: Float64Array.from(records, (r) => r.bytes),
-    correlation: Float64Array.from(records, (_, i) => i),
+    correlation: Float64Array.from(records, (r, i) => r.correlation ?? i),
     device: new Int32Array(records.length),
     stream: new Float64Array(records.length),
     name: records.map(() => "PtoP"),
@@ -98,6 +99,35 @@ test("kernels that move bytes are engine time; those of a program that runs none
   const other = traceOf(copy(64), traced([[kernel, { kind: 2, startNs: 200, endNs: 700, bytes: 64 }]]));
   assert.ok("trace" in other);
   assert.is(other.trace.engineNs[0], 500);
+});
+
+test("calls, memory sets and waits are spans, and count neither as copies nor as kernels", () => {
+  const moved = { kind: 2, startNs: 250, endNs: 700, bytes: 64, correlation: 5 } as const;
+  const result = traceOf(
+    copy(64),
+    traced([
+      [
+        { kind: 1, startNs: 50, endNs: 90, bytes: 0, correlation: 5 },
+        { kind: 5, startNs: 110, endNs: 850, bytes: 0, correlation: 6 },
+        { kind: 4, startNs: 200, endNs: 240, bytes: 64, correlation: 7 },
+        moved,
+      ],
+    ]),
+  );
+  assert.ok("trace" in result);
+  assert.is(result.trace.launchNs[0], 250);
+  const { kind, lane, correlation } = result.trace.timeline;
+  assert.equal(
+    kind.map((of, i) => [of, lane[i], correlation[i]]),
+    [
+      ["iteration", "host", 0],
+      ["sync", "host", 0],
+      ["api", "host", 5],
+      ["sync", "host", 6],
+      ["memset", "GPU 0 stream 0", 7],
+      ["copy", "GPU 0 stream s", 5],
+    ],
+  );
 });
 
 test.run();
