@@ -102,7 +102,7 @@ Napi::Value peer(const Napi::CallbackInfo& info) {
 Napi::Value clock(const Napi::CallbackInfo& info) {
   const ClockFacts facts = measureClock();
   Napi::Object result = Napi::Object::New(info.Env());
-  result.Set("name", kClockName);
+  result.Set("name", facts.name);
   result.Set("resolutionNs", facts.resolutionNs);
   result.Set("costNs", facts.costNs);
   return result;

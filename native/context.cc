@@ -1,10 +1,14 @@
 #include "context.h"
 
-#include <map>
+#include <exception>
 #include <mutex>
 #include <string>
+#include <system_error>
+#include <thread>
+#include <vector>
 
 #include "driver_library.h"
+#include "host_thread.h"
 #include "kernels_ptx.h"
 #include "peers.h"
 
@@ -12,9 +16,20 @@ namespace p2p {
 
 namespace {
 
+// Locked while the context of its GPU is made, so that others can be made meanwhile.
+struct Slot {
+  std::mutex mutex;
+  std::weak_ptr<DeviceContext> context;
+};
+
 struct Registry {
   std::mutex mutex;
-  std::map<int, std::weak_ptr<DeviceContext>> contexts;
+  std::map<int, Slot> slots;
+
+  Slot& slot(int gpu) {
+    const std::lock_guard lock(mutex);
+    return slots[gpu];
+  }
 };
 
 Registry& registry() {
@@ -25,12 +40,41 @@ Registry& registry() {
 }  // namespace
 
 std::shared_ptr<DeviceContext> DeviceContext::of(int gpu) {
-  Registry& known = registry();
-  const std::lock_guard lock(known.mutex);
-  if (auto context = known.contexts[gpu].lock()) return context;
+  Slot& slot = registry().slot(gpu);
+  const std::lock_guard lock(slot.mutex);
+  if (auto context = slot.context.lock()) return context;
   auto context = std::make_shared<DeviceContext>(gpu);
-  known.contexts[gpu] = context;
+  slot.context = context;
   return context;
+}
+
+void DeviceContext::ofAll(std::map<int, std::shared_ptr<DeviceContext>>& contexts) {
+  std::vector<std::exception_ptr> failures(contexts.size());
+  const UnpinnedThread unpinned;
+  std::vector<std::thread> threads;
+  std::size_t index = 0;
+  for (auto& [gpu, context] : contexts) {
+    const auto make = [gpu = gpu, &context = context, &failure = failures[index++]] {
+      try {
+        context = of(gpu);
+      } catch (...) {
+        failure = std::current_exception();
+      }
+    };
+    // The last on this thread, and any for which the host grants none.
+    try {
+      if (index < contexts.size()) {
+        threads.emplace_back(make);
+        continue;
+      }
+    } catch (const std::system_error&) {
+    }
+    make();
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const std::exception_ptr& failure : failures) {
+    if (failure) std::rethrow_exception(failure);
+  }
 }
 
 DeviceContext::DeviceContext(int gpu) : gpu_(gpu), device_(deviceOf(gpu)) {

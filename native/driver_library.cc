@@ -2,7 +2,10 @@
 
 #include <cstdlib>
 #include <fstream>
+#include <system_error>
+#include <thread>
 
+#include "clock.h"
 #include "shared_library.h"
 
 namespace p2p {
@@ -16,12 +19,22 @@ struct Opened {
 
   Opened() { open(); }
 
+  // The host clock is calibrated while the driver starts: either takes tens of milliseconds.
+  static std::jthread clockCalibration() noexcept {
+    try {
+      return std::jthread([] { (void)counterScale(); });
+    } catch (const std::system_error&) {
+      return {};  // without a thread to spare its first reader calibrates it
+    }
+  }
+
   void refuse(const std::string& reason, const std::string& hint) {
     state.reason = reason;
     state.hint = hint;
   }
 
   void open() {
+    const std::jthread clock = clockCalibration();
     const char* override = std::getenv("P2PLAB_LIBCUDA");
     const std::string name = override && *override ? override : "libcuda.so.1";
     if (!library.open({name})) {

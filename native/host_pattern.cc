@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <optional>
 #include <system_error>
 #include <thread>
 #include <vector>
@@ -17,8 +18,8 @@ static_assert(std::endian::native == std::endian::little, "whole words of the pa
 namespace {
 
 // Below this a thread costs more than it saves.
-constexpr std::size_t kLeastPart = std::size_t{2} << 20;
-constexpr std::size_t kMostThreads = 8;
+constexpr std::size_t kLeastPart = std::size_t{1} << 20;
+constexpr std::size_t kMostThreads = 16;
 
 // Cuts a stretch into parts that begin at whole words of the pattern, and works on them side by side; where
 // the host grants no more threads, on this one.
@@ -32,15 +33,12 @@ std::size_t inParts(std::size_t bytes, const Work& work) {
     const std::size_t from = index * part;
     work(index, from, index + 1 == parts ? bytes - from : part);
   };
+  std::optional<UnpinnedThread> unpinned;
+  if (parts > 1) unpinned.emplace();
   std::vector<std::thread> threads;
   std::size_t next = 1;
   try {
-    for (; next < parts; ++next) {
-      threads.emplace_back([&run, next] {
-        runAnywhere();
-        run(next);
-      });
-    }
+    for (; next < parts; ++next) threads.emplace_back([&run, next] { run(next); });
   } catch (const std::system_error&) {
     // The parts that found no thread are done below.
   }

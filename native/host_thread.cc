@@ -52,7 +52,24 @@ std::vector<int> parseCpuList(const std::string& text) {
 
 #ifdef __linux__
 
+namespace {
+
+// Where the process may run, as it was before any thread was bound: the main thread, whose affinity stands
+// for the process, may be bound itself.
+const cpu_set_t& processCpus() noexcept {
+  static const cpu_set_t once = [] {
+    cpu_set_t all;
+    CPU_ZERO(&all);
+    if (sched_getaffinity(getpid(), sizeof all, &all) != 0) CPU_ZERO(&all);
+    return all;
+  }();
+  return once;
+}
+
+}  // namespace
+
 PinnedThread::PinnedThread(int numaNode) {
+  (void)processCpus();
   cpu_set_t before;
   if (sched_getaffinity(0, sizeof before, &before) != 0 || CPU_COUNT(&before) < 2) return;
   const int here = sched_getcpu();
@@ -80,21 +97,29 @@ PinnedThread::~PinnedThread() {
   if (cpu_ >= 0) (void)sched_setaffinity(0, before_.size(), reinterpret_cast<cpu_set_t*>(before_.data()));
 }
 
-void runAnywhere() noexcept {
-  cpu_set_t all;
-  if (sched_getaffinity(getpid(), sizeof all, &all) != 0) return;
-  // Refused, the thread works on, only on the CPU of its maker.
-  (void)sched_setaffinity(0, sizeof all, &all);
+UnpinnedThread::UnpinnedThread() {
+  const cpu_set_t& all = processCpus();
+  cpu_set_t before;
+  if (sched_getaffinity(0, sizeof before, &before) != 0 || CPU_EQUAL(&before, &all)) return;
+  // Refused, everything is done all the same, only on one CPU.
+  if (CPU_COUNT(&all) < 2 || sched_setaffinity(0, sizeof all, &all) != 0) return;
+  const auto* bytes = reinterpret_cast<const unsigned char*>(&before);
+  before_.assign(bytes, bytes + sizeof before);
+}
+
+UnpinnedThread::~UnpinnedThread() {
+  if (!before_.empty())
+    (void)sched_setaffinity(0, before_.size(), reinterpret_cast<cpu_set_t*>(before_.data()));
 }
 
 unsigned usableCpus() noexcept {
-  cpu_set_t all;
-  return sched_getaffinity(getpid(), sizeof all, &all) == 0 ? static_cast<unsigned>(CPU_COUNT(&all)) : 1;
+  return static_cast<unsigned>(std::max(CPU_COUNT(&processCpus()), 1));
 }
 
 #else
 
-void runAnywhere() noexcept {}
+UnpinnedThread::UnpinnedThread() = default;
+UnpinnedThread::~UnpinnedThread() = default;
 unsigned usableCpus() noexcept {
   return 1;
 }

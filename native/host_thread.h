@@ -30,9 +30,19 @@ class PinnedThread {
   std::vector<unsigned char> before_;
 };
 
-// A thread inherits the one CPU that its maker is bound to: lets the calling thread run where the process
-// may.
-void runAnywhere() noexcept;
+// Lets this thread run for a scope where the process may, so that the threads that it makes meanwhile start
+// on CPUs of their own: they inherit what it is bound to, and one that starts on a single CPU and is let go
+// later stays there until the system's balancing moves it.
+class UnpinnedThread {
+ public:
+  UnpinnedThread();
+  ~UnpinnedThread();
+  UnpinnedThread(const UnpinnedThread&) = delete;
+  UnpinnedThread& operator=(const UnpinnedThread&) = delete;
+
+ private:
+  std::vector<unsigned char> before_;
+};
 
 // On how many CPUs the process may run; at least 1.
 unsigned usableCpus() noexcept;

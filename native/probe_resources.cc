@@ -27,7 +27,7 @@ ProbeResources::ProbeResources(const ProbeRows& probe) : probe_(probe) {
     contexts_[peer.from];
     contexts_[peer.to];
   }
-  for (auto& [gpu, context] : contexts_) context = DeviceContext::of(gpu);
+  DeviceContext::ofAll(contexts_);
 
   const std::shared_ptr<DeviceContext>& first = contexts_.at(probe.gpus.front());
   for (const BufferRow& buffer : probe.buffers) {

@@ -26,7 +26,7 @@ Resources::Resources(const ProgramRows& program) {
     contexts_[peer.from];
     contexts_[peer.to];
   }
-  for (auto& [gpu, context] : contexts_) context = DeviceContext::of(gpu);
+  DeviceContext::ofAll(contexts_);
 
   // Pinned memory needs some context; any will do, because it is allocated as portable.
   any_ = contexts_.empty() ? DeviceContext::of(0) : contexts_.begin()->second;

@@ -39,11 +39,26 @@ void Verifier::fillStretch(int buffer, std::uint64_t at, std::uint64_t bytes, st
   launch(row.gpu, true, bytes, arguments);
 }
 
+bool Verifier::isSource(int buffer) const {
+  return std::any_of(program_.sources.begin(), program_.sources.end(),
+                     [&](const SourceRow& source) { return source.buffer == buffer; });
+}
+
+// Each stretch once: a buffer that a source or a check fills whole gets no sentinels beneath.
 void Verifier::fill() const {
-  for (std::size_t i = 0; i < program_.buffers.size(); ++i)
-    fillStretch(static_cast<int>(i), 0, program_.buffers[i].bytes, kNoSeed, 0, true);
-  for (const CheckRow& check : program_.checks)
-    fillStretch(check.buffer, check.offset, check.bytes, check.seed, check.patternOffset, true);
+  for (std::size_t i = 0; i < program_.buffers.size(); ++i) {
+    const int buffer = static_cast<int>(i);
+    const std::uint64_t bytes = program_.buffers[i].bytes;
+    const bool covered =
+        std::any_of(program_.checks.begin(), program_.checks.end(), [&](const CheckRow& check) {
+          return check.buffer == buffer && check.offset == 0 && check.bytes == bytes;
+        });
+    if (!covered && !isSource(buffer)) fillStretch(buffer, 0, bytes, kNoSeed, 0, true);
+  }
+  for (const CheckRow& check : program_.checks) {
+    if (!isSource(check.buffer))
+      fillStretch(check.buffer, check.offset, check.bytes, check.seed, check.patternOffset, true);
+  }
   for (const SourceRow& source : program_.sources) {
     const BufferRow& row = program_.buffers[static_cast<std::size_t>(source.buffer)];
     fillStretch(source.buffer, 0, row.bytes, source.seed, 0, false);
@@ -75,14 +90,22 @@ std::uint64_t Verifier::countOnGpu(const CheckRow& check, int gpu) const {
 
 Difference Verifier::readBack(const CheckRow& check, int gpu) const {
   const CurrentContext current(*resources_.context(gpu));
-  Difference total;
-  for (std::uint64_t at = 0; at < check.bytes; at += resources_.pieceBytes()) {
-    const std::size_t bytes = std::min<std::uint64_t>(resources_.pieceBytes(), check.bytes - at);
-    P2P_CALL(cuMemcpyAsync, reinterpret_cast<cu::DevicePtr>(resources_.piece()),
-             resources_.address(check.buffer) + check.offset + at, bytes,
+  // Where it takes more than one piece, its halves take turns: one comes while the other is compared.
+  const bool whole = check.bytes <= resources_.pieceBytes();
+  const std::size_t most = whole ? resources_.pieceBytes() : resources_.pieceBytes() / 2;
+  const auto half = [&](std::uint64_t at) { return resources_.piece() + (at / most % 2) * most; };
+  const auto length = [&](std::uint64_t at) { return std::min<std::uint64_t>(most, check.bytes - at); };
+  const auto begin = [&](std::uint64_t at) {
+    P2P_CALL(cuMemcpyAsync, reinterpret_cast<cu::DevicePtr>(half(at)),
+             resources_.address(check.buffer) + check.offset + at, length(at),
              resources_.serviceStream(gpu).handle());
+  };
+  Difference total;
+  begin(0);
+  for (std::uint64_t at = 0; at < check.bytes; at += most) {
     resources_.settle(gpu, limitNs_, "reading back");
-    const Difference piece = comparePattern(resources_.piece(), bytes, check.seed, check.patternOffset + at);
+    if (at + most < check.bytes) begin(at + most);
+    const Difference piece = comparePattern(half(at), length(at), check.seed, check.patternOffset + at);
     total.wrong += piece.wrong;
     total.sentinel += piece.sentinel;
     if (total.firstWrong < 0 && piece.firstWrong >= 0)

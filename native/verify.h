@@ -35,6 +35,7 @@ class Verifier {
  private:
   void fillStretch(int buffer, std::uint64_t at, std::uint64_t bytes, std::uint64_t seed,
                    std::uint64_t offset, bool complement) const;
+  bool isSource(int buffer) const;
   std::uint64_t countOnGpu(const CheckRow& check, int gpu) const;
   Difference readBack(const CheckRow& check, int gpu) const;
   void launch(int gpu, bool fillKernel, std::uint64_t bytes, void** arguments) const;

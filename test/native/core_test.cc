@@ -1,5 +1,7 @@
 // The core of the addon without Node.js, against the stand-in driver, under sanitizers. Runs the test named
 // by its argument; the environment of the stand-in driver is set by sanitized.test.ts. Exit code 0: passed.
+#include <sched.h>
+
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -285,6 +287,19 @@ void hangs() {
   EXPECT_EQ(verified(*std::make_unique<Executor>(push(false))).at(0).wrongByOwner, 0u);
 }
 
+// Every copy was submitted by a recorded call, and no poll of the spinning sync is among the records.
+void expectArrows(const std::vector<TraceRecord>& records) {
+  std::map<double, std::string> calls;
+  for (const TraceRecord& record : records) {
+    if (record.kind == TraceRecord::Kind::kApi) calls[record.correlation] = record.name;
+  }
+  for (const TraceRecord& record : records) {
+    if (record.kind == TraceRecord::Kind::kCopy) EXPECT(calls[record.correlation].rfind("cuMemcpy", 0) == 0);
+    EXPECT(record.kind != TraceRecord::Kind::kSync);
+    EXPECT(record.name != "cuStreamQuery");
+  }
+}
+
 void traces() {
   Executor executor(push());
   const Executor::Call call = executor.begin();
@@ -293,6 +308,7 @@ void traces() {
     EXPECT_EQ(trace.t0.size(), 50u);
     EXPECT_EQ(trace.t0[0], 0.0);
     EXPECT_EQ(trace.records.size(), full ? 100u : 50u);
+    if (full) expectArrows(trace.records);
     EXPECT_EQ(trace.dropped, 0u);
     for (std::size_t i = 1; i < trace.records.size(); ++i)
       EXPECT(trace.records[i - 1].startNs <= trace.records[i].startNs);
@@ -405,6 +421,66 @@ void fuzz() {
   EXPECT(ran > 200 && refused > 200);
 }
 
+// Threads made while a bound thread is let go may run wherever the process may, and the thread is bound
+// again.
+void threadsSpread() {
+  const auto cpus = [] {
+    cpu_set_t set;
+    EXPECT(sched_getaffinity(0, sizeof set, &set) == 0);
+    return CPU_COUNT(&set);
+  };
+  const int all = cpus();
+  EXPECT_EQ(usableCpus(), static_cast<unsigned>(all));
+  const PinnedThread pinned(-1);
+  if (all < 2) return;
+  EXPECT_EQ(cpus(), 1);
+  {
+    const UnpinnedThread unpinned;
+    EXPECT_EQ(cpus(), all);
+    int seen = 0;
+    std::thread([&] { seen = cpus(); }).join();
+    EXPECT_EQ(seen, all);
+  }
+  EXPECT_EQ(cpus(), 1);
+  EXPECT_EQ(usableCpus(), static_cast<unsigned>(all));
+}
+
+// One moment on both clocks: of many tries the closest, for this thread may be interrupted between two
+// readings.
+struct Moment {
+  std::uint64_t system;
+  std::uint64_t own;
+};
+
+Moment momentNow() {
+  Moment best{};
+  std::uint64_t least = UINT64_MAX;
+  for (int i = 0; i < 1000; ++i) {
+    const std::uint64_t before = systemNs();
+    const std::uint64_t own = nowNs();
+    const std::uint64_t gap = systemNs() - before;
+    if (gap >= least) continue;
+    least = gap;
+    best = {before + gap / 2, own};
+  }
+  return best;
+}
+
+// Both clocks over the same 50 ms differ by less than 200 ppm.
+void clockKeepsStep() {
+  const Moment first = momentNow();
+  std::uint64_t last = first.own;
+  while (systemNs() - first.system < 50'000'000) {
+    const std::uint64_t now = nowNs();
+    EXPECT(now >= last);
+    last = now;
+  }
+  const Moment second = momentNow();
+  const auto system = static_cast<double>(second.system - first.system);
+  const double off = static_cast<double>(second.own - first.own) - system;
+  EXPECT(off < 2e-4 * system && off > -2e-4 * system);
+}
+
 const std::map<std::string, std::function<void()>> kTests = {
     {"no-driver", noDriver},
     {"unusable-driver", unusableDriver},
@@ -426,6 +502,8 @@ const std::map<std::string, std::function<void()>> kTests = {
     {"no-tracer", noTracer},
     {"blocks", blocks},
     {"cpu-lists", cpuLists},
+    {"clock", clockKeepsStep},
+    {"threads-spread", threadsSpread},
     {"fuzz", fuzz},
 };
 

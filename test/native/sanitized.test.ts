@@ -57,6 +57,9 @@ const CASES: readonly [string, string, Record<string, string>?][] = [
   ["without CUPTI only the trace is not-available", "no-tracer", { P2PLAB_CUPTI: "/no/libcupti" }],
   ["ad hoc memory is written, copied and read in pieces", "blocks"],
   ["lists of CPUs are read, and nothing else", "cpu-lists"],
+  ["threads that a bound thread makes may run on every CPU", "threads-spread"],
+  ["the host clock never goes back and keeps step with the system's", "clock"],
+  ["so does the system's own, where it is asked for", "clock", { P2PLAB_CLOCK: "system" }],
   ["arrays of noise are refused with a reason, or run", "fuzz"],
 ];
 
