@@ -12,8 +12,10 @@ const checks = suite("self-check");
 type Row = { check: string; measured: string | null; ok: boolean | null; detail: string };
 
 interface Flaws {
-  /** What a compute kernel takes, for what it was asked. */
+  /** What a compute kernel takes, for what it was asked: the GPU's timer runs so much slower than the host clock. */
   stretch?: number;
+  /** What kernels of more than a millisecond take more, whatever they were asked. */
+  lateNs?: number;
   /** What the second of two same runs takes more. */
   drift?: number;
   /** Local loads that are as slow as host loads: a chain that lies elsewhere. */
@@ -51,7 +53,9 @@ function machineWith(flaws: Flaws = {}): Machine {
         probes,
         program,
         options,
-        6000 * Math.max(1, copies) + (compute?.ns ?? 0) * (flaws.stretch ?? 1) * again,
+        6000 * Math.max(1, copies) +
+          (compute?.ns ?? 0) * (flaws.stretch ?? 1) * again +
+          (compute && compute.ns > 1_000_000 ? (flaws.lateNs ?? 0) : 0),
       );
     },
   };
@@ -82,6 +86,7 @@ async function outcome(machine: Machine): Promise<Map<string, Row>> {
 }
 
 const NAMES = [
+  "the host clock and the GPU's timer keep step",
   "a known duration is recovered",
   "no sample is shorter than its work",
   "the same measured twice is the same",
@@ -113,8 +118,15 @@ checks("each flaw fails its own checks and no other", async () => {
     [...(await outcome(machineWith(flaws))).values()]
       .filter((row) => row.ok === false)
       .map((row) => row.check);
-  assert.equal(await failing({ stretch: 1.002 }), ["a known duration is recovered"]);
+  assert.equal(await failing({ stretch: 1.0002 }), []);
+  assert.equal(await failing({ stretch: 0.9995 }), []);
+  assert.equal(await failing({ stretch: 1.002 }), [
+    "the host clock and the GPU's timer keep step",
+    "a known duration is recovered",
+  ]);
+  assert.equal(await failing({ lateNs: 2000 }), ["a known duration is recovered"]);
   assert.equal(await failing({ stretch: 0.98 }), [
+    "the host clock and the GPU's timer keep step",
     "a known duration is recovered",
     "no sample is shorter than its work",
   ]);
@@ -126,9 +138,17 @@ checks("each flaw fails its own checks and no other", async () => {
   assert.equal(await failing({ clockCostNs: 2000 }), ["the host clock is cheap"]);
 });
 
+checks("clocks that run apart say by how much, and what is recovered allows for it", async () => {
+  const rows = await outcome(machineWith({ stretch: 1.000164 }));
+  const step = rows.get("the host clock and the GPU's timer keep step");
+  assert.is(step?.measured, "+164 ppm");
+  assert.match(step?.detail ?? "", "95 % interval");
+  assert.match(rows.get("a known duration is recovered")?.detail ?? "", "the timer's step of 32 ns");
+});
+
 checks("what cannot be made here has no verdict, and says why", async () => {
   const one = await outcome(machineWith({ gpus: 1 }));
-  for (const name of NAMES.slice(5, 7)) {
+  for (const name of NAMES.slice(6, 8)) {
     assert.is(one.get(name)?.ok, null);
     assert.match(one.get(name)?.detail ?? "", /^not available: one GPU has no peer/);
   }
