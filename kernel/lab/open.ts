@@ -63,13 +63,13 @@ function simulated(name: string): Machine {
 
 /** The CUDA machine, if at least one pair of its GPUs has peer access; null otherwise. */
 async function realGpus(): Promise<Machine | null> {
+  let machine: CudaMachine;
   try {
-    if (!loadAddon().availability().cuda.available) return null;
+    machine = await CudaMachine.open();
   } catch (error) {
     if (error instanceof P2pError && error.code === "not-available") return null;
     throw error;
   }
-  const machine = await CudaMachine.open();
   if (machine.info.pairs.some((pair) => pair.peerAccess)) return machine;
   await machine.close();
   return null;

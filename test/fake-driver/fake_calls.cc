@@ -1,5 +1,7 @@
 #include "fake_calls.h"
 
+#include <unistd.h>
+
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -49,7 +51,10 @@ void writeCounts(const std::string& file) {
 struct End {
   ~End() {
     for (const auto& work : books().atExit) work();
-    const std::string file = setting("P2PLAB_FAKE_COUNTS");
+    std::string file = setting("P2PLAB_FAKE_COUNTS");
+    // Processes that share an environment must not write over each other.
+    if (const std::size_t at = file.find("%p"); at != std::string::npos)
+      file.replace(at, 2, std::to_string(getpid()));
     if (!file.empty()) writeCounts(file);
   }
 } end;

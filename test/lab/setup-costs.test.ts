@@ -1,10 +1,10 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { SETUP_KINDS } from "../../kernel/lab/operations.js";
-import { ADDON, fakeCudaOf, inLab, missing } from "../native/toolchain.js";
+import { ADDON, countsIn, fakeCudaOf, inLab, missing } from "../native/toolchain.js";
 
 export const TIME_LIMIT_S = 600;
 
@@ -21,20 +21,18 @@ const OPEN = `import { setupCosts } from ${COSTS};
   const refused = (error) => print(failure(error));
   const ask = async (options) => { for (const row of (await setupCosts(machine, { ...few, ...options })).objects()) print(row); };`;
 
-/** Runs a script; nothing of the driver may be left of it. */
+/** Runs a script; nothing of the driver may be left of it, nor of the processes that it starts. */
 function run(script: string, settings: Record<string, string> = {}) {
   const folder = mkdtempSync(join(tmpdir(), "p2plab-costs-"));
   try {
-    const file = join(folder, "counts.json");
     const child = inLab(`${OPEN}\n${script}\nawait machine.close();`, {
       ...settings,
-      P2PLAB_FAKE_COUNTS: file,
+      P2PLAB_FAKE_COUNTS: join(folder, "%p.json"),
     });
     assert.is(child.status, 0, child.stderr);
-    assert.ok(existsSync(file), `no counts; ${child.stderr}`);
-    const { calls, ...live } = JSON.parse(readFileSync(file, "utf8"));
-    for (const [kind, count] of Object.entries(live)) assert.is(count, 0, `${kind} left alive`);
-    return { lines: child.lines, calls };
+    const { calls, children, left } = countsIn(folder, child.pid);
+    assert.equal(left, []);
+    return { lines: child.lines, calls, children };
   } finally {
     rmSync(folder, { recursive: true });
   }
@@ -42,7 +40,8 @@ function run(script: string, settings: Record<string, string> = {}) {
 
 function register(): void {
   test("every kind has a row with its costs; what is sized or counted has one for each", () => {
-    const { lines } = run(`await ask({ bytes: ["4 KiB", "1 MiB"], nodes: [1, 8, 20] });`);
+    const { lines, children } = run(`await ask({ bytes: ["4 KiB", "1 MiB"], nodes: [1, 8, 20] });`);
+    assert.ok(children > 0);
     assert.equal(new Set(lines.map((row) => row.kind)), new Set(SETUP_KINDS));
     assert.is(lines.filter((row) => row.kind === "vmm-map").length, 2);
     assert.is(lines.filter((row) => row.kind === "graph-update").length, 3);

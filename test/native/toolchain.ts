@@ -127,12 +127,27 @@ function hashOf(...parts: readonly (string | Buffer)[]): string {
   return hash.digest("hex").slice(0, 16);
 }
 
-/** Compiles and links to OUT/<hash>/name; an object is compiled once for each state of its source and of the headers. */
+/** What this process has built already: reading and hashing all sources again takes longer than many a test. */
+const built = new Map<string, string>();
+
 function build(
   name: string,
   sources: readonly string[],
   flags: readonly string[],
   linkFlags: readonly string[] = [],
+): string {
+  const key = JSON.stringify([name, sources, flags, linkFlags]);
+  const file = built.get(key) ?? buildAnew(name, sources, flags, linkFlags);
+  built.set(key, file);
+  return file;
+}
+
+/** Compiles and links to OUT/<hash>/name; an object is compiled once for each state of its source and of the headers. */
+function buildAnew(
+  name: string,
+  sources: readonly string[],
+  flags: readonly string[],
+  linkFlags: readonly string[],
 ): string {
   const text = readFileSync(join(ROOT, "native/kernels.ptx"));
   const ptx = made(hashOf(text), "kernels_ptx.h", (temporary) => {
@@ -215,6 +230,29 @@ export function inChild(script: string, settings: Record<string, string> = {}): 
       .filter(Boolean)
       .map((line) => JSON.parse(line)),
   };
+}
+
+/**
+ * What processes counted that wrote to `P2PLAB_FAKE_COUNTS=FOLDER/%p.json`: the calls of the process `own`, and of all, its
+ * children among them, what the driver still held at their end.
+ */
+export function countsIn(
+  folder: string,
+  own: number,
+): { calls: Record<string, number>; children: number; left: string[] } {
+  const files = readdirSync(folder).filter((file) => /^\d+\.json$/.test(file));
+  const left: string[] = [];
+  let calls: Record<string, number> | null = null;
+  for (const file of files) {
+    const { calls: made, ...live } = JSON.parse(readFileSync(join(folder, file), "utf8"));
+    const mine = file === `${own}.json`;
+    if (mine) calls = made;
+    for (const [kind, count] of Object.entries(live)) {
+      if (count !== 0) left.push(`${mine ? "own process" : "child"}: ${count} ${kind}`);
+    }
+  }
+  if (!calls) throw new Error(`the process ${own} left no counts`);
+  return { calls, children: files.length - 1, left };
 }
 
 export interface ChildResult extends SpawnSyncReturns<string> {

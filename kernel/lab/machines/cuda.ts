@@ -1,3 +1,4 @@
+import { readdirSync } from "node:fs";
 import { P2pError } from "../errors.js";
 import type { GpuInfo, Machine, MachineInfo, Provenance, Run, RunOptions } from "../machine.js";
 import {
@@ -10,7 +11,9 @@ import {
 import type { Program } from "../program.js";
 import { type Sampling, samplingOf, THROUGHPUT_SAMPLING } from "../sampling.js";
 import { ALLOCATORS, type Verdict, type VerdictOptions } from "../verdict.js";
+import type { KillableChild } from "./children/killable-child.js";
 import { throwIfCancelled } from "./cuda-calls.js";
+import { makeContexts } from "./cuda-contexts.js";
 import { graphCosts } from "./cuda-graph.js";
 import { Guard } from "./cuda-guard.js";
 import { infoOf } from "./cuda-info.js";
@@ -26,8 +29,8 @@ import { trace, traceIterationsOf } from "./cuda-trace.js";
 import { verify } from "./cuda-verify.js";
 import { Waker } from "./cuda-wake.js";
 import { profilerAttached, profilerWarnings } from "./profiler.js";
-import { Gate, pairsOf } from "./verdict/gate.js";
-import { Prober } from "./verdict/prober.js";
+import { Gate, pairsOf, peerAccessOff } from "./verdict/gate.js";
+import { Prober, probeProcess } from "./verdict/prober.js";
 
 /** The GPUs of this machine, by the native addon. Runs programs one at a time; a second run waits for the first. */
 export class CudaMachine implements Machine {
@@ -39,11 +42,12 @@ export class CudaMachine implements Machine {
   readonly #prober: Prober;
   readonly #gate: Gate;
   #queue: Promise<unknown> = Promise.resolve();
+  readonly #made = new Set<number>();
   #closed = false;
   /** A call never came back; nothing can be measured beside it. */
   #hung = false;
 
-  private constructor(addon: NativeAddon, availability: NativeAvailability) {
+  private constructor(addon: NativeAddon, availability: NativeAvailability, prober: KillableChild | null) {
     this.#addon = addon;
     this.#reader = new StateReader(addon);
     this.#waker = new Waker(this.#reader);
@@ -54,6 +58,7 @@ export class CudaMachine implements Machine {
       denied: (from: number, to: number) => this.#denied(from, to),
     };
     this.#prober = new Prober(ground);
+    if (prober) this.#prober.adopt(prober);
     this.#gate = new Gate(ground, this.#prober, uuids.length);
     this.provenance = {
       kind: "measured",
@@ -66,8 +71,11 @@ export class CudaMachine implements Machine {
   /** @throws P2pError `not-available` with the reason when there is no addon, no driver or no GPU. */
   static async open(): Promise<CudaMachine> {
     const addon = loadAddon();
+    // Where pairs are likely to be asked about, their process starts beside this one: that takes as long as all the rest.
+    const prober = deviceNodes() > 1 && !peerAccessOff() ? probeProcess() : null;
     const availability = addon.availability();
     if (!availability.cuda.available) {
+      await prober?.kill();
       throw new P2pError(
         "not-available",
         `no GPU can be used: ${availability.cuda.reason}`,
@@ -75,8 +83,9 @@ export class CudaMachine implements Machine {
       );
     }
     try {
-      return new CudaMachine(addon, availability);
+      return new CudaMachine(addon, availability, prober);
     } catch (error) {
+      await prober?.kill();
       throw translate(error);
     }
   }
@@ -94,7 +103,9 @@ export class CudaMachine implements Machine {
       this.#requireOpen();
       const { pairs = pairsOf(this.info.gpus.length), allocators = ALLOCATORS, signal } = options;
       const cells = pairs.flatMap(({ from, to }) => allocators.map((allocator) => ({ from, to, allocator })));
-      return await this.#prober.verdicts(cells, signal);
+      const verdicts = await this.#prober.verdicts(cells, signal);
+      await this.#prober.ended();
+      return verdicts;
     });
     this.#queue = turn.catch(() => undefined);
     return turn;
@@ -103,6 +114,7 @@ export class CudaMachine implements Machine {
   async close(): Promise<void> {
     this.#closed = true;
     await this.#queue;
+    await this.#prober.close();
   }
 
   async #run(program: Program, options: RunOptions): Promise<Run> {
@@ -111,13 +123,26 @@ export class CudaMachine implements Machine {
     // Before the ladder, which takes seconds. Set-up work and probes have a sampling of their own.
     if (program.kind === "transfer") checkedOptions(options);
     this.#requireGpus(program);
+    const contexts = this.#contextsOf(program);
     const admitted = await this.#gate.admit(program, options.signal);
+    await contexts;
     const run = await this.#runAdmitted(admitted.program, options);
     if (admitted.warnings.length === 0) return run;
     return { ...run, warnings: [...admitted.warnings, ...run.warnings] };
   }
 
+  /** Makes the contexts of a program's GPUs, the first time, while its pairs are asked about. */
+  async #contextsOf(program: Program): Promise<void> {
+    const gpus = program.gpus.filter((gpu) => !this.#made.has(gpu));
+    if (program.kind !== "transfer" || program.pairs.length === 0 || gpus.length === 0) return;
+    for (const gpu of gpus) this.#made.add(gpu);
+    // What fails here fails again, and is said, when the program is prepared.
+    await makeContexts(this.#addon, gpus).catch(() => undefined);
+  }
+
   async #runAdmitted(program: Program, options: RunOptions): Promise<Run> {
+    // Of a transfer the contexts and memory can be made meanwhile.
+    if (program.kind !== "transfer") await this.#prober.ended();
     if (program.kind === "setup") return await runSetup(this.#addon, program, options, this.provenance);
     throwIfCancelled(options.signal);
     if (program.kind === "probe")
@@ -131,6 +156,7 @@ export class CudaMachine implements Machine {
       options.signal?.addEventListener("abort", cancel);
       const guard = new Guard();
       try {
+        await this.#prober.ended();
         return await this.#measure(guard.watch(executor, program), program, sampling, options);
       } finally {
         options.signal?.removeEventListener("abort", cancel);
@@ -218,6 +244,15 @@ export class CudaMachine implements Machine {
         "Use GPU numbers from 0, or open a machine with more GPUs, such as a recorded or simulated one.",
       );
     }
+  }
+}
+
+/** How many GPUs the system has device nodes of: known without starting the driver, and 0 where they have other names. */
+function deviceNodes(): number {
+  try {
+    return readdirSync("/dev").filter((name) => /^nvidia\d+$/.test(name)).length;
+  } catch {
+    return 0;
   }
 }
 

@@ -12,8 +12,10 @@ import { type AddonError, type Finding, findingOfBytes, findingOfError } from ".
 const BYTES = 2 ** 20;
 /** What one iteration may take: hundreds of times what the slowest link needs for it. */
 const RUN_MS = 2000;
+/** What all flags of a game may take: each is an access of its own, which takes milliseconds where the GPUs or their host are busy. */
+const GAME_MS = 5000;
 /** Flags that go to and fro. */
-const ROUNDS = 1000;
+const ROUNDS = 100;
 /** What a rung may take besides: its memory, the comparison, a driver that is slow to answer. */
 const RUNG_MS = 10_000;
 /** Making the contexts of two GPUs; minutes without persistence mode have been seen where many GPUs wake up. */
@@ -45,13 +47,10 @@ export async function climb(request: Climb, say: Say): Promise<Finding | null> {
     ["kernel write", (stage) => write(addon, from, to, request.allocator, "kernel-write", stage)],
     ["kernel read", (stage) => read(addon, from, to, request.allocator, "kernel-read", stage)],
     ["put", (stage) => put(addon, from, to, request.allocator, stage)],
+    ["ping-pong", (stage) => pingPong(addon, from, to, request.allocator, stage)],
   ];
-  // The probe's kernels know plain memory only; in the other kinds the flags of the puts stand for it.
-  if (request.allocator === "malloc") {
-    rungs.push(["ping-pong", (stage) => pingPong(addon, from, to, stage)]);
-  }
   for (const [stage, run] of rungs) {
-    say({ stage, withinMs: RUN_MS + RUNG_MS });
+    say({ stage, withinMs: (stage === "ping-pong" ? GAME_MS : RUN_MS) + RUNG_MS });
     const finding = await caught(stage, () => run(stage));
     if (finding) return finding;
   }
@@ -186,17 +185,25 @@ async function put(
 }
 
 /** Two resident kernels answer each other's flags, each in the memory of the GPU that polls it. */
-async function pingPong(addon: NativeAddon, from: number, to: number, stage: Stage): Promise<Finding | null> {
+async function pingPong(
+  addon: NativeAddon,
+  from: number,
+  to: number,
+  allocator: Allocator,
+  stage: Stage,
+): Promise<Finding | null> {
   const game = program()
-    .buffer("flag", { gpu: from, bytes: 8 })
-    .buffer("otherFlag", { gpu: to, bytes: 8 })
+    .buffer("flag", { gpu: from, bytes: 8, allocator })
+    .buffer("otherFlag", { gpu: to, bytes: 8, allocator })
     .stream("s", { gpu: from })
     .stream("t", { gpu: to })
     .probePingPong("s", "t", { flag: "flag", otherFlag: "otherFlag" }, { rounds: ROUNDS });
   const operation = game.data.operations[0] as ProbeOperation;
-  const probe = await addon.prepareProbe(probeRowsOf(game, operation, (a, b) => addon.peer(a, b).access));
+  const probe = await prepared(() =>
+    addon.prepareProbe(probeRowsOf(game, operation, (a, b) => addon.peer(a, b).access)),
+  );
   try {
-    const { sides } = await probe.measure(1, RUN_MS);
+    const { sides } = await probe.measure(1, GAME_MS);
     const lost = failureOf(sides);
     if (lost === null) return null;
     const alone = sides.some((side) => side.state === "alone" || side.state === "never-ran");
@@ -222,16 +229,20 @@ async function verified(addon: NativeAddon, wanted: Program): Promise<NativeChec
   }
 }
 
+function ready(addon: NativeAddon, wanted: Program): Promise<NativeExecutor> {
+  return prepared(() => addon.prepare(nativeProgramOf(wanted.validate(), (a, b) => addon.peer(a, b).access)));
+}
+
 /** Memory and access are of the rung before, whichever rung needs them. */
-async function ready(addon: NativeAddon, wanted: Program): Promise<NativeExecutor> {
+async function prepared<T>(prepare: () => Promise<T>): Promise<T> {
   try {
-    return await addon.prepare(nativeProgramOf(wanted.validate(), (a, b) => addon.peer(a, b).access));
+    return await prepare();
   } catch (error) {
     throw new NotReady(findingOfError("mapping", error as AddonError));
   }
 }
 
-/** Carries what {@link ready} found out of the rung that asked for it. */
+/** Carries what {@link prepared} found out of the rung that asked for it. */
 class NotReady extends Error {
   constructor(readonly finding: Finding) {
     super(finding.reason);

@@ -35,9 +35,24 @@ export class Prober {
   readonly #verdicts = new Map<string, Verdict>();
   readonly #staged = new Map<string, Finding | null>();
   #child: KillableChild | null = null;
+  #ending: Promise<void> = Promise.resolve();
 
   constructor(ground: Ground) {
     this.#ground = ground;
+  }
+
+  /** Takes over a process that {@link probeProcess} started, for the first verdicts; ends one that it has no use for. */
+  adopt(child: KillableChild): void {
+    if (this.#child) void child.kill();
+    else this.#child = child;
+  }
+
+  /** Ends a process that was never asked. */
+  async close(): Promise<void> {
+    const child = this.#child;
+    this.#child = null;
+    await child?.kill();
+    await this.#ending;
   }
 
   /** What is known of a cell; null before it was asked for. */
@@ -46,7 +61,8 @@ export class Prober {
   }
 
   /**
-   * Verdicts of cells, from the first to the last; those that are known are not asked for again.
+   * Verdicts of cells, from the first to the last; those that are known are not asked for again. The process that found them
+   * may still be ending then: see {@link ended}.
    * @param goOn asked after each verdict; false ends the list there.
    * @throws P2pError `cancelled`.
    */
@@ -69,10 +85,14 @@ export class Prober {
       return all;
     } finally {
       signal?.removeEventListener("abort", cancel);
-      // Its contexts would lie in the way of what is measured next.
-      await this.#child?.finish(END_MS);
+      if (this.#child) this.#ending = this.#child.finish(END_MS);
       this.#child = null;
     }
+  }
+
+  /** Resolves when no process of the ladder is left: its contexts would lie in the way of what is measured next. */
+  async ended(): Promise<void> {
+    await this.#ending;
   }
 
   async #climb(cell: Cell, signal: AbortSignal | undefined): Promise<Verdict> {
@@ -105,7 +125,7 @@ export class Prober {
 
   /** Asks the child, and replaces it when it may not go on. */
   async #ask(what: ClimbRequest["do"], cell: Cell): Promise<Finding | null> {
-    this.#child ??= new KillableChild(new URL("./child.js", import.meta.url));
+    this.#child ??= probeProcess();
     const climb: Climb = {
       from: this.#ground.uuid(cell.from),
       to: this.#ground.uuid(cell.to),
@@ -133,6 +153,11 @@ export class Prober {
   }
 }
 
+/** A process that climbs, and wakes the driver meanwhile: it holds no GPU before it is asked. */
+export function probeProcess(): KillableChild {
+  return new KillableChild(new URL("./child.js", import.meta.url));
+}
+
 /** What it means that the child did not answer. */
 function findingOfDeath({ stage, withinMs }: Rung, error: unknown): Finding {
   if (error instanceof ChildGone && error.why === "deadline") {
@@ -152,7 +177,7 @@ function verdictOf({ from, to, allocator }: Cell, finding: Finding | null): Verd
       to,
       allocator,
       outcome: "ok",
-      stage: allocator === "malloc" ? "ping-pong" : "put",
+      stage: "ping-pong",
       reason:
         "every byte and every flag arrived, seen by the GPU that owns the memory and by the host through it",
       next: "",
