@@ -13,7 +13,7 @@ const KINDS: Readonly<Record<string, readonly [zh: string, en: string, colour: s
   api: ["API调用 API call", "API call", PALETTE.sky],
   copy: ["拷贝 copy", "copy", PALETTE.green],
   kernel: ["核函数 kernel", "kernel", PALETTE.orange],
-  memset: ["置数 memset", "memset", PALETTE.yellow],
+  memset: ["置数 memset", "memset", PALETTE.blue],
   sync: ["同步 sync", "sync", PALETTE.purple],
 };
 /** More arrows than this hide the bars that they join. */
