@@ -7,11 +7,12 @@ import type { Command } from "./command.js";
 import { kernel } from "./kernel.js";
 import { lab } from "./lab.js";
 import { machines } from "./machines.js";
+import { matrix } from "./matrix.js";
 import { record } from "./record.js";
 import { report } from "./report.js";
 import { run } from "./run.js";
 
-const COMMANDS: readonly Command[] = [run, report, record, check, machines, kernel, lab];
+const COMMANDS: readonly Command[] = [matrix, run, report, record, check, machines, kernel, lab];
 
 function help(): string {
   const lines = COMMANDS.flatMap((command) => [`  p2plab ${command.usage}`, `      ${command.describes}`]);
@@ -28,7 +29,7 @@ function helpOf(command: Command): string {
   return `p2plab ${command.usage}\n  ${command.describes}`;
 }
 
-/** 0 done · 1 a stated failure · 2 not understood · 70 a bug. */
+/** 0 done · 1 a stated failure · 2 not understood · 130 stopped by Ctrl-C · 70 a bug. */
 async function main(args: string[]): Promise<number> {
   const [name, ...rest] = args;
   if (name === undefined) {

@@ -49,9 +49,10 @@ export function shapeOf(samplesNs: Float64Array): SeriesShape {
   const sorted = samplesNs.slice().sort();
   const medianNs = quantileSorted(sorted, 0.5);
   const long = samplesNs.length >= LEAST_SAMPLES && medianNs > 0;
-  const changePoint = long ? changePointOf(samplesNs, medianNs) : null;
+  const ranks = long ? ranksOf(samplesNs) : new Float64Array(0);
+  const changePoint = long ? changePointOf(samplesNs, ranks, medianNs) : null;
   return {
-    unsettled: long ? unsettledOf(samplesNs) : 0,
+    unsettled: long ? unsettledOf(ranks) : 0,
     drift: long && !changePoint ? driftOf(samplesNs, medianNs) : null,
     changePoint,
     modes: long ? modesOf(sorted, medianNs) : null,
@@ -110,8 +111,7 @@ function percent(share: number): string {
  * does not decide; a truncation beyond half of the series means that it never settled, and none that is not worth a tenth
  * of the error is made.
  */
-function unsettledOf(samplesNs: Float64Array): number {
-  const ranks = ranksOf(samplesNs);
+function unsettledOf(ranks: Float64Array): number {
   const batches: number[] = [];
   for (let i = 0; i + 5 <= ranks.length; i += 5) {
     batches.push(
@@ -161,9 +161,8 @@ function driftOf(samplesNs: Float64Array, medianNs: number): Drift | null {
  * Pettitt's rank test for one change of location (p < 0.001), kept where the medians of the two parts differ by more than
  * {@link LEAST_CHANGE} and by more than each part's own spread explains, and a step fits the blocks better than a slope.
  */
-function changePointOf(samplesNs: Float64Array, medianNs: number): ChangePoint | null {
+function changePointOf(samplesNs: Float64Array, ranks: Float64Array, medianNs: number): ChangePoint | null {
   const n = samplesNs.length;
-  const ranks = ranksOf(samplesNs);
   let sum = 0;
   let largest = 0;
   let at = 0;

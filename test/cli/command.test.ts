@@ -24,7 +24,7 @@ command("help lists each subcommand; every one listed answers --help", () => {
   const { status, stdout } = p2plab(["help"]);
   assert.is(status, 0);
   const names = [...stdout.matchAll(/^ {2}p2plab (\w+)/gm)].map((match) => match[1] as string);
-  assert.equal(names, ["run", "report", "record", "check", "machines", "kernel", "lab", "help"]);
+  assert.equal(names, ["matrix", "run", "report", "record", "check", "machines", "kernel", "lab", "help"]);
   for (const name of names.slice(0, -1)) {
     const about = p2plab([name, "--help"]);
     assert.is(about.status, 0);
@@ -46,6 +46,8 @@ command("what is not understood ends with 2 and says what would be", () => {
     [["run", "x.ipynb", "--timeout", "1e9"], /--timeout 1e9 is not a number of seconds above 0 and up to/],
     [["run", "x.ipynb", "--timeout", "soon"], /--timeout soon is not a number of seconds/],
     [["report", "x.ipynb", "--format", "pdf"], /no report format "pdf"/],
+    [["matrix", "--metric", "speed", "--machine", "sim:pcie-4"], /no metric "speed"/],
+    [["matrix", "--json", "--csv"], /both --json and --csv/],
     [["record", "x.ipynb"], /one notebook and --out FILE/],
     [["record", "x.ipynb", "--out", "r", "--rounds", "9"], /--rounds has no meaning when a notebook/],
     [["record", "--out", "r", "--timeout", "9"], /--timeout has no meaning when a baseline/],

@@ -8,7 +8,7 @@ import { OPTIONS, pathOf, transfer } from "./transfer.js";
 import { type VisitOptions, visit } from "./visits.js";
 
 export type SweepOptions = Axes &
-  Omit<VisitOptions, "mode"> & {
+  Omit<VisitOptions, "mode" | "report"> & {
     /** Default `latency`. */
     metric?: Metric;
     /** `keep`: a cell that fails stays in the table, null with its `reason`; default `throw`: it ends the sweep. */
@@ -50,7 +50,10 @@ export async function sweep(machine: Machine, options: SweepOptions): Promise<Ta
     if (!own && !error) return [];
     const { from, to, bytes, path = "peer" } = cell.options;
     const head = { from, to, ...cell.columns, bytes, metric };
-    if (!own) return [{ path, ...head, reason: error?.message, ...provenanceFields(machine.provenance) }];
+    if (!own)
+      return [
+        { path, ...head, reason: error?.message.split("\n")[0], ...provenanceFields(machine.provenance) },
+      ];
     return [{ path: pathOf(own.run, path), ...head, ...summaryFields(own, movedBytes(cell)) }];
   });
   const table = tableOf(rows, [

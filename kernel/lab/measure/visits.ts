@@ -31,6 +31,8 @@ export interface VisitOptions {
   rounds?: number;
   sampling?: SamplingOptions;
   signal?: AbortSignal;
+  /** Takes the place of the progress that is reported before each visit. */
+  report?: (label: string) => void;
 }
 
 /** A cell that was visited: one run, made of all its visits. */
@@ -86,7 +88,8 @@ export async function visit(
   for (const [done, index] of order.entries()) {
     if (errors[index]) continue;
     const { label, program } = cells[index] as Cell;
-    reportProgress({ label, done, total: order.length });
+    if (options.report) options.report(label);
+    else reportProgress({ label, done, total: order.length });
     try {
       await turns.next();
       if (signal?.aborted) throw new P2pError("cancelled", "stopped on request", "Run it again.");
@@ -101,7 +104,8 @@ export async function visit(
       break;
     }
   }
-  if (!stoppedBy) reportProgress({ label: "done", done: order.length, total: order.length });
+  if (!stoppedBy && !options.report)
+    reportProgress({ label: "done", done: order.length, total: order.length });
   return {
     cells: runs.map((own, index) =>
       own.length === 0 || errors[index] ? null : merged(machine, own, whole, rounds),
