@@ -52,6 +52,7 @@ type Probe<K extends ProbeOperation["kind"]> = Omit<
  */
 export class Program {
   readonly data: ProgramData;
+  #hash: string | null = null;
 
   constructor(data: ProgramData) {
     this.data = data;
@@ -405,7 +406,8 @@ export class Program {
    * called. Programs that declare or submit in another order are others.
    */
   get hash(): string {
-    return hashOf(this.data);
+    this.#hash ??= hashOf(this.data);
+    return this.#hash;
   }
 
   toJSON(): ProgramData {

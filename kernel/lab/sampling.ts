@@ -100,7 +100,8 @@ export function median(values: ArrayLike<number>): number {
   if (!(values?.length > 0)) {
     throw new P2pError("usage", "the median of no values", "Give at least one value.");
   }
-  return quantileSorted(Float64Array.from(values).sort(), 0.5);
+  const copy = values instanceof Float64Array ? values.slice() : Float64Array.from(values);
+  return quantileSorted(copy.sort(), 0.5);
 }
 
 /**

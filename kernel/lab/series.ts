@@ -41,15 +41,18 @@ export interface SeriesShape {
 
 /**
  * Looks at samples in the order they were taken.
+ * @param sorted the same, ascending, where the caller has them.
  * @throws P2pError `usage` for an empty series.
  */
-export function shapeOf(samplesNs: Float64Array): SeriesShape {
+export function shapeOf(
+  samplesNs: Float64Array,
+  sorted: Float64Array = samplesNs.slice().sort(),
+): SeriesShape {
   if (samplesNs.length === 0)
     throw new P2pError("usage", "a series of no samples", "Give at least one sample.");
-  const sorted = samplesNs.slice().sort();
   const medianNs = quantileSorted(sorted, 0.5);
   const long = samplesNs.length >= LEAST_SAMPLES && medianNs > 0;
-  const ranks = long ? ranksOf(samplesNs) : new Float64Array(0);
+  const ranks = long ? ranksOf(samplesNs, sorted) : new Float64Array(0);
   const changePoint = long ? changePointOf(samplesNs, ranks, medianNs) : null;
   return {
     unsettled: long ? unsettledOf(ranks) : 0,
@@ -144,17 +147,18 @@ function unsettledOf(ranks: Float64Array): number {
 function driftOf(samplesNs: Float64Array, medianNs: number): Drift | null {
   const blocks = blockMedians(samplesNs);
   let s = 0;
-  const slopes: number[] = [];
   for (let i = 0; i < BLOCKS; i++) {
-    for (let j = i + 1; j < BLOCKS; j++) {
-      const rise = (blocks[j] as number) - (blocks[i] as number);
-      s += Math.sign(rise);
-      slopes.push(rise / (j - i));
-    }
+    for (let j = i + 1; j < BLOCKS; j++) s += Math.sign((blocks[j] as number) - (blocks[i] as number));
   }
   const z = (Math.abs(s) - 1) / Math.sqrt((BLOCKS * (BLOCKS - 1) * (2 * BLOCKS + 5)) / 18);
+  if (z <= 3.29) return null;
+  const slopes: number[] = [];
+  for (let i = 0; i < BLOCKS; i++) {
+    for (let j = i + 1; j < BLOCKS; j++)
+      slopes.push(((blocks[j] as number) - (blocks[i] as number)) / (j - i));
+  }
   const change = (quantileSorted(Float64Array.from(slopes).sort(), 0.5) * BLOCKS) / medianNs;
-  return z > 3.29 && Math.abs(change) >= LEAST_CHANGE ? { change } : null;
+  return Math.abs(change) >= LEAST_CHANGE ? { change } : null;
 }
 
 /**
@@ -210,16 +214,18 @@ function stepFits(samplesNs: Float64Array, share: number): boolean {
  */
 export function modesOf(sorted: Float64Array, medianNs: number): Modes | null {
   const n = sorted.length;
-  const kept = sorted.slice(Math.floor(n / 100), n - Math.floor(n / 100)).filter((value) => value > 0);
+  const cutOff = Math.floor(n / 100);
+  const kept = sorted.subarray(Math.max(cutOff, countBelow(sorted, 0, true)), n - cutOff);
   const logs = kept.map(Math.log);
   const sums = new Float64Array(logs.length + 1);
   const squares = new Float64Array(logs.length + 1);
   // Around the median, so that squares of nearly equal numbers do not cancel.
   const origin = Math.log(medianNs);
-  logs.forEach((value, i) => {
-    sums[i + 1] = (sums[i] as number) + (value - origin);
-    squares[i + 1] = (squares[i] as number) + (value - origin) ** 2;
-  });
+  for (let i = 0; i < logs.length; i++) {
+    const value = (logs[i] as number) - origin;
+    sums[i + 1] = (sums[i] as number) + value;
+    squares[i + 1] = (squares[i] as number) + value * value;
+  }
   const part = (from: number, to: number) => {
     const count = to - from;
     const mean = ((sums[to] as number) - (sums[from] as number)) / count;
@@ -229,10 +235,12 @@ export function modesOf(sorted: Float64Array, medianNs: number): Modes | null {
   const least = Math.max(3, Math.ceil(logs.length * 0.05));
   let cut = 0;
   let best = Number.POSITIVE_INFINITY;
-  for (let i = least; i <= logs.length - least; i++) {
-    const low = part(0, i);
-    const high = part(i, logs.length);
-    const within = low.count * low.variance + high.count * high.variance;
+  const last = logs.length;
+  const total = sums[last] as number;
+  for (let i = least; i <= last - least; i++) {
+    // The sum of squares within the two groups, but for a part that no cut changes.
+    const below = sums[i] as number;
+    const within = -(below * below) / i - (total - below) ** 2 / (last - i);
     if (within < best) [best, cut] = [within, i];
   }
   if (cut === 0) return null;
@@ -250,24 +258,33 @@ export function modesOf(sorted: Float64Array, medianNs: number): Modes | null {
 }
 
 /** Ranks from 1, equal values sharing their mean rank. */
-function ranksOf(values: Float64Array): Float64Array {
-  const order = Uint32Array.from(values, (_, i) => i).sort(
-    (a, b) => (values[a] as number) - (values[b] as number),
-  );
-  const ranks = new Float64Array(values.length);
-  for (let i = 0; i < order.length; ) {
-    let end = i + 1;
-    while (end < order.length && values[order[end] as number] === values[order[i] as number]) end++;
-    for (let k = i; k < end; k++) ranks[order[k] as number] = (i + end + 1) / 2;
-    i = end;
+function ranksOf(values: Float64Array, sorted: Float64Array): Float64Array {
+  return values.map((value) => {
+    const below = countBelow(sorted, value, false);
+    // Most values are alone.
+    const upTo = sorted[below + 1] === value ? countBelow(sorted, value, true) : below + 1;
+    return (below + upTo + 1) / 2;
+  });
+}
+
+/** How many of ascending values are below one, or not above it. */
+function countBelow(sorted: Float64Array, value: number, orEqual: boolean): number {
+  let low = 0;
+  let high = sorted.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    const at = sorted[middle] as number;
+    if (at < value || (orEqual && at === value)) low = middle + 1;
+    else high = middle;
   }
-  return ranks;
+  return low;
 }
 
 function blockMedians(samplesNs: Float64Array): number[] {
+  const copy = samplesNs.slice();
   return Array.from({ length: BLOCKS }, (_, block) => {
     const from = Math.floor((block * samplesNs.length) / BLOCKS);
     const to = Math.floor(((block + 1) * samplesNs.length) / BLOCKS);
-    return quantileSorted(samplesNs.slice(from, to).sort(), 0.5);
+    return quantileSorted(copy.subarray(from, to).sort(), 0.5);
   });
 }

@@ -34,6 +34,10 @@ interface Bench {
 }
 
 const BENCHES: Readonly<Record<string, Bench>> = {
+  lab: {
+    describes: "the measurement library over recordings and simulations, without GPUs",
+    run: async (options) => (await import("./lab.js")).labBench(options),
+  },
   native: {
     describes:
       "the measurement engine on real GPUs, beside nvbandwidth, p2pBandwidthLatencyTest and C++ loops",

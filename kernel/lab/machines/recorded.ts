@@ -102,10 +102,11 @@ export class RecordedMachine implements Machine {
 
   /** The run traced as asked; untraced, any run of the program will do, since each has a timing pass. */
   #find(program: Program, { trace, mode = "latency" }: RunOptions): RecordedRun | undefined {
-    const kinds = trace ? [trace] : [null, "copies" as const, "full" as const];
-    return kinds
-      .map((kind) => this.#runs.get(runKey(program.hash, kind, mode)))
-      .find((run) => run !== undefined);
+    for (const kind of trace ? [trace] : [null, "copies" as const, "full" as const]) {
+      const run = this.#runs.get(runKey(program.hash, kind, mode));
+      if (run) return run;
+    }
+    return undefined;
   }
 
   async close(): Promise<void> {}

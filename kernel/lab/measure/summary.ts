@@ -47,7 +47,7 @@ export function summaryFields({ run, visits }: Visited, movedBytes: number): Rec
     converged: convergence.converged,
     ended: convergence.ended,
     warmup: convergence.warmup?.iterations ?? null,
-    flags: flagsOfCell(run, visits).join("; "),
+    flags: flagsOfCell(run, visits, sorted).join("; "),
     taints: run.warnings.join("; "),
     verified: run.verification.state,
     ...provenanceFields(run.provenance),
@@ -55,7 +55,7 @@ export function summaryFields({ run, visits }: Visited, movedBytes: number): Rec
 }
 
 /** What a reader must know of the series beside its median. */
-function flagsOfCell(run: Run, visits: readonly Convergence[]): string[] {
+function flagsOfCell(run: Run, visits: readonly Convergence[], sorted: Float64Array): string[] {
   const { warmup } = run.samples.convergence;
   const changed = visitsFlag(visits);
   return [
@@ -63,6 +63,6 @@ function flagsOfCell(run: Run, visits: readonly Convergence[]): string[] {
       ? [`warm-up: not stable after ${warmup.iterations} iterations`]
       : []),
     // A change between visits would be told again as a jump of the merged series.
-    ...(changed ? [changed] : flagsOf(shapeOf(run.samples.totalNs))),
+    ...(changed ? [changed] : flagsOf(shapeOf(run.samples.totalNs, sorted))),
   ];
 }
