@@ -338,6 +338,23 @@ analyze("the lock of a process that has died is taken away, that of a living one
   rmSync(`${file}.lock`);
 });
 
+analyze("evidence of several provenances is named as such, with its days", () => {
+  newLedger("mixed");
+  const rows = curveOf([["peer", 8, 10]]).objects() as Record<string, unknown>[];
+  const mixed = tableOf([...rows, { ...rows[0], machine: "n", provenance: "measured", date: "2026-01-03" }]);
+  claim("m", { says: "x", holds: true, because: "y" }, mixed);
+  predict("p", "1 us").against(1, mixed);
+  for (const row of ledger().objects() as Record<string, unknown>[]) {
+    assert.equal(
+      [row.machine, row.provenance, row.date],
+      ["m + n", "simulated + measured", "2026-01-02 + 2026-01-03"],
+    );
+  }
+  check("c", 1, { ok: () => true });
+  assert.equal(ledger().columnNames().slice(-3), ["machine", "provenance", "date"]);
+  assert.is(ledger().array("date").at(-1), null);
+});
+
 analyze("an empty P2PLAB_LEDGER is as good as none", () => {
   process.env.P2PLAB_LEDGER = "";
   assert.match(ledgerFile(), /p2plab-ledger\.json$/);

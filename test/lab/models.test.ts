@@ -113,6 +113,22 @@ models("each curve of a sweep is fitted by itself", () => {
   assert.is(rowsOf(residuals(curves(CROSSING))).length, 2 * SIZES.length);
 });
 
+models("curves of two machines are two, each with its own provenance", () => {
+  const table = curves([{ axes: {}, us: (bytes) => 7 + bytes / 40_000 }]);
+  const rows = rowsOf(table);
+  const half = rows.map((row, i) => (i % 2 ? row : { ...row, machine: "n", provenance: "measured" }));
+  const fits = rowsOf(alphaBeta(tableOf(half)));
+  assert.equal(
+    fits.map((row) => [row.machine, row.provenance, row.curve]),
+    [
+      ["n", "measured", "n measured"],
+      ["m", "simulated", "m simulated"],
+    ],
+  );
+  const both = [...rows, ...rows.map((row) => ({ ...row, machine: "n", provenance: "measured" }))];
+  assert.equal(crossover(tableOf(both)).paths, ["m simulated", "n measured"]);
+});
+
 models("noise asks for no more lines than the truth has", () => {
   const random = new Random(11);
   const line = [{ axes: {}, us: (bytes: number) => 7 + bytes / 4000 }];

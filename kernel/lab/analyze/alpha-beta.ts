@@ -1,6 +1,6 @@
 import { P2pError } from "../errors.js";
 import { type CurveFit, fitCurve, LEAST_POINTS, type LineFit, type Point, timeAt } from "../measure/fit.js";
-import { provenancesOf, type Table, tableOf } from "../measure/table.js";
+import { type Table, tableOf } from "../measure/table.js";
 import { Random } from "../random.js";
 import { quantileSorted } from "../sampling.js";
 import { nsToUs } from "../units.js";
@@ -23,9 +23,7 @@ const RESAMPLES = 400;
  */
 export function alphaBeta(curve: Table): Table {
   const rows: Record<string, unknown>[] = [];
-  const fitted = fittable(curve, "lab.alphaBeta");
-  const origin = provenancesOf(curve)[0] ?? {};
-  for (const { axes, points, spread } of fitted) {
+  for (const { axes, origin, points, spread } of fittable(curve, "lab.alphaBeta")) {
     const fit = fitCurve(points);
     const draws = refits(points, spread, fit);
     let from = 0;
@@ -68,10 +66,8 @@ function halfOf({ alphaNs, rateGbps }: LineFit): number {
  * the model's, not the measurement's.
  */
 export function residuals(curve: Table): Table {
-  const fitted = fittable(curve, "lab.residuals");
-  const origin = provenancesOf(curve)[0] ?? {};
   return tableOf(
-    fitted.flatMap(({ axes, points, spread }) => {
+    fittable(curve, "lab.residuals").flatMap(({ axes, origin, points, spread }) => {
       const fit = fitCurve(points);
       return points.map(({ bytes, ns }, i) => ({
         ...axes,
@@ -88,6 +84,7 @@ export function residuals(curve: Table): Table {
 
 interface Fittable {
   readonly axes: Readonly<Record<string, unknown>>;
+  readonly origin: Readonly<Record<string, unknown>>;
   readonly points: readonly Point[];
   /** Relative standard error of each point's median. */
   readonly spread: readonly number[];
@@ -95,7 +92,7 @@ interface Fittable {
 
 /** @throws P2pError `usage` for a curve of too few sizes. */
 function fittable(table: Table, who: string): Fittable[] {
-  return curvesOf(table, who).map(({ key, label, points }: Curve) => {
+  return curvesOf(table, who).map(({ key, origin, label, points }: Curve) => {
     if (points.length < LEAST_POINTS) {
       throw new P2pError(
         "usage",
@@ -106,6 +103,7 @@ function fittable(table: Table, who: string): Fittable[] {
     const spread = points.map((point) => (point.ci_high_us - point.ci_low_us) / (2 * 1.96 * point.total_us));
     return {
       axes: { ...key, curve: label },
+      origin,
       points: points.map(({ bytes, total_us }, i) => ({
         bytes,
         ns: total_us * 1e3,

@@ -1,9 +1,9 @@
 import { P2pError } from "../errors.js";
 import { expectOptions, expectTable } from "../measure/expect.js";
-import { provenancesOf, type Table } from "../measure/table.js";
+import type { Table } from "../measure/table.js";
 import { type MimeBundle, richDisplay } from "../rich.js";
 import { formatBytes } from "../units.js";
-import { type ClaimEntry, enter, expectId, type Verdict } from "./ledger.js";
+import { type ClaimEntry, enter, expectId, originOf, type Verdict } from "./ledger.js";
 
 /** A claim that a column's values lie in a range, ends included. The column's name carries the unit. */
 export interface RangeClaim {
@@ -39,15 +39,13 @@ export function claim(id: string, claimed: RangeClaim | ConditionClaim, evidence
     );
   }
   const decided = "column" in claimed ? byRange(id, claimed, evidence) : byCondition(claimed);
-  const origin = provenancesOf(evidence)[0] ?? null;
   const entry: ClaimEntry = {
     kind: "claim",
     id,
     says: claimed.says,
     ...decided,
     entered: new Date().toISOString(),
-    provenance: origin?.provenance ?? null,
-    machine: origin?.machine ?? null,
+    ...originOf(evidence),
   };
   enter(entry);
   return new Claim(entry);

@@ -1,7 +1,7 @@
 /** The curves in a table of a sweep: rows that differ in size alone. */
 import { P2pError, shown } from "../errors.js";
 import { expectTable } from "../measure/expect.js";
-import type { Table } from "../measure/table.js";
+import { PROVENANCE_COLUMNS, type Table } from "../measure/table.js";
 
 /** Columns of a sweep that tell curves apart. */
 export const AXES = [
@@ -31,6 +31,8 @@ export interface CurvePoint {
 export interface Curve {
   /** The axes' values, of those columns that the table has. */
   readonly key: Readonly<Partial<Record<Axis, unknown>>>;
+  /** The provenance columns, where the table has them: curves of two machines, or days, are two. */
+  readonly origin: Readonly<Record<string, unknown>>;
   /** The values of the axes that differ between the table's curves; of the path where none does. */
   readonly label: string;
   /** Ascending by size, each size once. */
@@ -43,9 +45,12 @@ export interface Curve {
  */
 export function curvesOf(table: Table, who: string): Curve[] {
   expectTable(table, ["path", "bytes", "total_us", "ci_low_us", "ci_high_us"], who);
-  const axes = AXES.filter((axis) => table.columnNames().includes(axis));
+  const present = <T extends string>(names: readonly T[]) =>
+    names.filter((name) => table.columnNames().includes(name));
+  const axes = present(AXES);
+  const origins = present(PROVENANCE_COLUMNS);
   const rows = table.objects() as Record<string, unknown>[];
-  const differing = axes.filter((axis) => new Set(rows.map((row) => row[axis])).size > 1);
+  const differing = [...axes, ...origins].filter((axis) => new Set(rows.map((row) => row[axis])).size > 1);
   const groups = new Map<string, Record<string, unknown>[]>();
   for (const row of rows) {
     if (row.total_us === null || row.total_us === undefined) continue;
@@ -65,12 +70,14 @@ export function curvesOf(table: Table, who: string): Curve[] {
         "Give one sweep of one machine, or filter the table.",
       );
     }
-    return { key: Object.fromEntries(axes.map((axis) => [axis, own[0]?.[axis]])), label, points };
+    const valuesOf = (names: readonly string[]) =>
+      Object.fromEntries(names.map((name) => [name, own[0]?.[name]]));
+    return { key: valuesOf(axes), origin: valuesOf(origins), label, points };
   });
 }
 
 /** `peer`, `yield`; but `streams 4`, `from 0`: a bare number says nothing. */
-function nameOfValue(axis: Axis, value: unknown): string {
+function nameOfValue(axis: string, value: unknown): string {
   return typeof value === "string" ? value : `${axis} ${String(value)}`;
 }
 

@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import { messageOf, P2pError } from "../errors.js";
 import { withFileLock } from "../file-lock.js";
 import { writeFileAtomic } from "../files.js";
-import { type Table, tableOf } from "../measure/table.js";
+import { provenancesOf, type Table, tableOf } from "../measure/table.js";
 
 const VERDICTS = ["supported", "refuted", "not-testable"] as const;
 export type Verdict = (typeof VERDICTS)[number];
@@ -16,6 +16,23 @@ interface EntryBase {
   /** `measured`, `recorded` or `simulated`, and of which machine; null where no table backs it. */
   readonly provenance: string | null;
   readonly machine: string | null;
+  /** Day of the evidence; null where no table backs it, absent in ledgers of before it was kept. */
+  readonly date?: string | null;
+}
+
+/**
+ * Where the evidence of an entry comes from. Of a table of several provenances all are named: what is partly simulated is not
+ * to pass for measured.
+ */
+export function originOf(evidence: Table | null): {
+  provenance: string | null;
+  machine: string | null;
+  date: string | null;
+} {
+  const origins = evidence ? provenancesOf(evidence) : [];
+  const all = (field: "provenance" | "machine" | "date") =>
+    [...new Set(origins.map((origin) => origin[field]))].join(" + ") || null;
+  return { provenance: all("provenance"), machine: all("machine"), date: all("date") };
 }
 
 export interface ClaimEntry extends EntryBase {
@@ -155,7 +172,7 @@ export function enter(entry: LedgerEntry): void {
 /**
  * The ledger as a table: `kind`, `id`, `says`, `result`, `evidence`, then of range claims and predictions `quantity` (the
  * column claimed about, with its unit in the name; the unit of a prediction), `claimed_low`, `claimed_high`, `found_low`,
- * `found_high` (in that unit; null where there is none), then `entered`, `machine`, `provenance`.
+ * `found_high` (in that unit; null where there is none), then `entered`, `machine`, `provenance`, `date` (of the evidence).
  */
 export function ledger(): Table {
   const rows = readLedger().map((entry) => ({
@@ -182,6 +199,7 @@ export function ledger(): Table {
     entered: entry.entered,
     machine: entry.machine,
     provenance: entry.provenance,
+    date: entry.date ?? null,
   }));
   return tableOf(rows, COLUMNS);
 }
@@ -200,6 +218,7 @@ const COLUMNS = [
   "entered",
   "machine",
   "provenance",
+  "date",
 ];
 
 function rangeFields(entry: LedgerEntry): Record<string, unknown> {

@@ -1,8 +1,8 @@
 import { P2pError, shown } from "../errors.js";
 import { expectTable } from "../measure/expect.js";
-import { provenancesOf, type Table } from "../measure/table.js";
+import type { Table } from "../measure/table.js";
 import { type MimeBundle, richDisplay } from "../rich.js";
-import { enter, expectId, type PredictionEntry } from "./ledger.js";
+import { enter, expectId, originOf, type PredictionEntry } from "./ledger.js";
 
 /**
  * Writes down a guess before measuring: `lab.predict("01-peer-8B", "10 us")`.
@@ -58,7 +58,6 @@ export class Prediction {
   }
 
   entry(measured: number | null, evidence: Table | null): PredictionEntry {
-    const origin = evidence ? (provenancesOf(evidence)[0] ?? null) : null;
     return {
       kind: "prediction",
       id: this.id,
@@ -66,8 +65,7 @@ export class Prediction {
       unit: this.unit,
       measured,
       entered: new Date().toISOString(),
-      provenance: origin?.provenance ?? null,
-      machine: origin?.machine ?? null,
+      ...originOf(evidence),
     };
   }
 
