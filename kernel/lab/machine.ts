@@ -239,6 +239,8 @@ export interface Run {
   readonly state?: RunState | null;
   /** Why there is no state though there are GPUs. */
   readonly stateReason?: string | null;
+  /** Of a twin: how far its median may be from the machine's, as one standard deviation, and why. */
+  readonly uncertainty?: { readonly relative: number; readonly reason: string };
   /**
    * What a reader must know beside the numbers. Each begins with its kind: `profiled`, `throttled`, `clock`, `pcie`, `nvlink`,
    * `ecc`, `shared` (other processes on the GPU), …

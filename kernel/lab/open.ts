@@ -5,6 +5,7 @@ import type { Machine, Provenance, Run, RunOptions } from "./machine.js";
 import { CudaMachine } from "./machines/cuda.js";
 import { RecordedMachine, shippedRecordings } from "./machines/recorded.js";
 import { PRESETS, SimulatedMachine } from "./machines/simulated.js";
+import { openTwin } from "./machines/twin.js";
 import { loadAddon } from "./native.js";
 import type { Program } from "./program.js";
 import { keepRun } from "./recording/recorder.js";
@@ -25,7 +26,8 @@ export function opened(): readonly Provenance[] {
 /**
  * Opens a machine.
  * @param spec `auto` (real GPUs with peer access if there are any, otherwise the shipped recording), `cuda`,
- * `recorded:<name or file>`, or `sim:<preset or topology file>`; default: the environment's `P2PLAB_MACHINE`, otherwise `auto`.
+ * `recorded:<name or file>`, `twin:<name or file>` (a model fitted to a recording) or `sim:<preset or topology file>`; default: the
+ * environment's `P2PLAB_MACHINE`, otherwise `auto`.
  * @throws P2pError `machine-spec` for a specification that names nothing, `not-available` for `cuda` without GPUs,
  * `recording` or `topology` for a file that cannot be read.
  */
@@ -43,6 +45,7 @@ async function find(spec: string): Promise<Machine> {
   if (spec === "auto") return (await realGpus()) ?? RecordedMachine.open(DEFAULT_RECORDING);
   if (spec === "cuda") return await CudaMachine.open();
   if (kind === "recorded" && name) return RecordedMachine.open(name);
+  if (kind === "twin" && name) return openTwin(name);
   if (kind === "sim" && name) return simulated(name);
   const known = machines()
     .map((machine) => machine.spec)
@@ -50,7 +53,7 @@ async function find(spec: string): Promise<Machine> {
   throw new P2pError(
     "machine-spec",
     `no machine "${spec}"`,
-    `Use one of: auto, ${known}, recorded:<file>, sim:<topology file>.`,
+    `Use one of: auto, ${known}, recorded:<file>, twin:<file>, sim:<topology file>.`,
   );
 }
 
@@ -95,6 +98,11 @@ export function machines(): { spec: string; describes: string; unavailable: stri
     ...[...shippedRecordings().keys()].map((name) => ({
       spec: `recorded:${name}`,
       describes: "a recording of a real machine (recorded)",
+      unavailable: null,
+    })),
+    ...[...shippedRecordings().keys()].map((name) => ({
+      spec: `twin:${name}`,
+      describes: "a model fitted to that recording, for programs that it does not hold (simulated)",
       unavailable: null,
     })),
     ...PRESETS.map(({ name, describes }) => ({

@@ -221,7 +221,7 @@ tables("a recording gives the same tables as the machine it was made on, as reco
 tables("a simulated machine refuses probes of which no figure is published by name", async () => {
   const machine = SimulatedMachine.open("hgx-h100-8");
   for (const [call, name] of [
-    [() => atomics(machine), /knows no atomics/],
+    [() => atomics(machine, { memory: "host" }), /knows no atomics/],
     [() => litmus(machine, { from: 0, to: 1 }), /knows no order/],
   ] as const) {
     try {

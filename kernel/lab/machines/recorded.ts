@@ -63,6 +63,11 @@ export class RecordedMachine implements Machine {
     return new RecordedMachine(decodeRecording(bytes, file), source);
   }
 
+  /** All that it holds, in the order recorded. */
+  get runs(): readonly RecordedRun[] {
+    return [...this.#runs.values()];
+  }
+
   /** The programs it holds, in the order recorded. */
   get programs(): Program[] {
     return [...new Map([...this.#runs.values()].map((run) => [run.program.hash, run.program])).values()];

@@ -18,7 +18,8 @@ import { peerRefusal, type Topology } from "../topology/topology.js";
 import { formatBytes } from "../units.js";
 import { requireReach } from "./cuda-reach.js";
 import { requireSyncsAtEnd } from "./cuda-throughput.js";
-import { COSTS, type Costs } from "./simulation/costs.js";
+import type { Costs } from "./simulation/constants.js";
+import { COSTS } from "./simulation/costs.js";
 import { execute } from "./simulation/execute.js";
 import { type Plan, planOf } from "./simulation/plan.js";
 import { probeFacts, probeOf, sampleAround, setupOf } from "./simulation/probes.js";
@@ -43,6 +44,26 @@ const VERIFICATION: Verification = {
   detail: "nothing was moved: the numbers are those of a model",
 };
 
+/** What a twin is beside its constants. */
+export interface TwinFacts {
+  readonly title: string;
+  readonly source: string;
+  readonly facts: MachineInfo["facts"];
+  /** Correction of the model for a program, and the standard deviation of the logarithm of its time. */
+  expect(
+    program: Program,
+    mode: "latency" | "throughput",
+  ): { readonly factor: number; readonly sigma: number; readonly known: boolean };
+}
+
+export interface SimulationOptions {
+  /** Another series of the same model; default 1. */
+  readonly seed?: number;
+  /** Default those of the topology's generation. */
+  readonly costs?: Costs;
+  readonly twin?: TwinFacts;
+}
+
 /**
  * A model of a machine: a discrete-event simulation of host thread, streams, copy engines and links (simulation/README.md).
  * Its numbers are simulated ones and say so; the same program, preset and seed give the same ones everywhere.
@@ -54,13 +75,19 @@ export class SimulatedMachine implements Machine {
   readonly #topology: Topology;
   readonly #costs: Costs;
   readonly #seed: number;
+  readonly #twin: TwinFacts | null;
   #closed = false;
 
-  private constructor(topology: Topology, seed: number) {
+  private constructor(topology: Topology, { seed = 1, costs, twin }: SimulationOptions) {
+    if (!Number.isSafeInteger(seed)) {
+      throw new P2pError("usage", `a seed of ${seed}`, "Give a whole number.");
+    }
     this.#topology = topology;
-    this.#costs = COSTS[topology.generation];
+    this.#costs = costs ?? COSTS[topology.generation];
     this.#seed = seed;
-    this.info = infoOf(topology, seed);
+    this.#twin = twin ?? null;
+    const info = infoOf(topology, seed);
+    this.info = twin ? { ...info, name: twin.title, facts: { ...info.facts, ...twin.facts } } : info;
   }
 
   /**
@@ -84,12 +111,8 @@ export class SimulatedMachine implements Machine {
    * A model of any topology, such as one read from a file.
    * @throws P2pError `usage` for a seed that is no whole number.
    */
-  static of(topology: Topology, options: { seed?: number } = {}): SimulatedMachine {
-    const seed = options.seed ?? 1;
-    if (!Number.isSafeInteger(seed)) {
-      throw new P2pError("usage", `a seed of ${seed}`, "Give a whole number.");
-    }
-    return new SimulatedMachine(topology, seed);
+  static of(topology: Topology, options: SimulationOptions = {}): SimulatedMachine {
+    return new SimulatedMachine(topology, options);
   }
 
   get topology(): Topology {
@@ -101,7 +124,7 @@ export class SimulatedMachine implements Machine {
       kind: "simulated",
       machine: this.info.name,
       date: new Date().toISOString(),
-      source: `sim:${this.#topology.name}`,
+      source: this.#twin?.source ?? `sim:${this.#topology.name}`,
     };
   }
 
@@ -118,8 +141,10 @@ export class SimulatedMachine implements Machine {
 
   async #transfer(program: Program, options: RunOptions, random: Random, turns: Turns): Promise<Run> {
     requireReach(program, (from, to) => peerRefusal(this.#topology, from, to) === null);
-    const plan = planOf(program, this.#topology, this.#costs, (from, to) => this.#slowMode(from, to));
     const mode = options.mode ?? "latency";
+    const expected = this.#twin?.expect(program, mode);
+    const model = planOf(program, this.#topology, this.#costs, (from, to) => this.#slowMode(from, to));
+    const plan = expected ? { ...model, timeFactor: expected.factor } : model;
     const measured =
       mode === "throughput"
         ? await this.#throughput(plan, program, random, turns, options)
@@ -134,6 +159,7 @@ export class SimulatedMachine implements Machine {
       traceReason: options.trace && !traced ? "the host waits for no work of the program" : null,
       verification: VERIFICATION,
       ...(program.data.submit === "graph" && { graph: graphCosts(plan, random) }),
+      ...(expected && uncertainty(expected, measured.warnings)),
     };
   }
 
@@ -243,6 +269,20 @@ export class SimulatedMachine implements Machine {
     const random = new Random(seedOf(`mode ${from}>${to} ${this.#topology.name}${this.#seed}`));
     return random.uniform() < this.#costs.stagedSlowShare.value;
   }
+}
+
+/** What a twin's run says of how far off it may be. */
+function uncertainty(
+  { sigma, known }: ReturnType<TwinFacts["expect"]>,
+  warnings: readonly string[],
+): Pick<Run, "uncertainty" | "warnings"> {
+  const reason = known
+    ? "programs that differ in their sizes only were recorded"
+    : "no program of this kind was recorded: the fitted model alone";
+  return {
+    uncertainty: { relative: sigma, reason },
+    warnings: [...warnings, `twin: ±${(100 * sigma).toFixed(0)} % (one standard deviation): ${reason}`],
+  };
 }
 
 /** The GPUs that set-up work joins. */

@@ -1,7 +1,7 @@
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { SimulatedMachine } from "../../../kernel/lab/machines/simulated.js";
-import { HOPPER } from "../../../kernel/lab/machines/simulation/costs.js";
+import { HOPPER } from "../../../kernel/lab/machines/simulation/hopper.js";
 import type { SyncMethod } from "../../../kernel/lab/operations.js";
 import { type Program, program } from "../../../kernel/lab/program.js";
 import { median } from "../../../kernel/lab/sampling.js";
@@ -26,8 +26,8 @@ function repeat(of: Program, times: number, add: (p: Program) => Program): Progr
 }
 
 test("an empty kernel takes what it took on an H200 NVL", async () => {
-  // M5: launch of an empty kernel until the synchronisation returns, 6.58 µs.
-  near(await medianNs(H200, program().stream("s", { gpu: 0 }).launch("s").sync("s")), 6580, 0.03);
+  // M5: launch of an empty kernel until the synchronisation returns, 6.58 µs, to which nothing was set.
+  near(await medianNs(H200, program().stream("s", { gpu: 0 }).launch("s").sync("s")), 6580, 0.05);
 });
 
 test("a compute kernel keeps its stream busy for its time and no other stream", async () => {
@@ -40,9 +40,10 @@ test("a compute kernel keeps its stream busy for its time and no other stream", 
 
 test("kernels in a stream start as fast as the host launches them, in a graph as fast as the GPU can", async () => {
   const of = repeat(program().stream("s", { gpu: 0 }), 64, (p) => p.launch("s")).sync("s");
-  // TE42 on an H200: 2.5 µs and 1.3 µs.
+  // TE42 on an H200: 2.5 µs; OWN-LAB in a graph of 32: 0.74 µs, and 1.47 in a stream where the host is ahead.
   near((await medianNs(H200, of)) / 64, 2500, 0.05);
-  near((await medianNs(H200, of.submitBy("graph"))) / 64, 1300, 0.1);
+  near((await medianNs(H200, of.submitBy("graph"), { mode: "throughput" })) / 64, 740, 0.03);
+  near((await medianNs(H200, of, { mode: "throughput" })) / 64, 1470, 0.03);
 });
 
 test("a graph of 32 small copies takes what it took on two H200, and says what it cost to make", async () => {
@@ -128,7 +129,8 @@ test("a signal releases the stream that awaits it, later the farther away its wo
     .wait("t", "e")
     .compute("t", 10_000)
     .sync("t");
-  near(await medianNs(H200, byEvent), local, 0.05);
+  // Writing the word takes the stream longer than recording an event, which takes it nothing.
+  near(local - (await medianNs(H200, byEvent)), HOPPER.wordNs.value, 0.1);
 });
 
 test("puts by lines overtake puts by flag where they are small, and lose where they are large", async () => {
@@ -170,7 +172,7 @@ test("every receive of a route takes a put of its own, in throughput mode too", 
   assert.ok(run.samples.totalNs.every((ns) => ns > 0));
 });
 
-test("the ways of waiting: a word in host memory is seen first, and every one after the work is done", async () => {
+test("the ways of waiting: each returns after the work is done, a word later than a query", async () => {
   const ns: Partial<Record<SyncMethod, number>> = {};
   for (const method of ["spin", "yield", "block", "poll-event", "poll-flag"] as const) {
     ns[method] = await medianNs(H200, pair(MIB).copy("s", "src", "dst").sync("s", method));
@@ -182,7 +184,7 @@ test("the ways of waiting: a word in host memory is seen first, and every one af
     "poll-event": event,
     "poll-flag": flag,
   } = ns as Record<SyncMethod, number>;
-  assert.ok(flag < spin && spin < yields);
+  assert.ok(spin < yields && spin < flag);
   near(block, spin, 0.02);
   near(event, spin, 0.05);
   assert.ok(flag > HOPPER.submitNs.value + MIB / 396.4);

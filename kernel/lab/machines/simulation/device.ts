@@ -218,10 +218,11 @@ export class Device {
 
   /** Chunk by chunk to the host and from it: a buffer is filled again when its last chunk has left it. */
   #stage(item: Item, bytes: number, legs: readonly [Leg, Leg], finished: () => void): void {
-    const { stagedChunkBytes, stagedBuffers } = this.#plan.costs;
+    const { stagedChunkBytes, stagedBuffers, stagedHandoverNs } = this.#plan.costs;
     const chunks = Math.ceil(bytes / stagedChunkBytes.value);
     let left = chunks;
-    const handOver = (action: () => void) => this.#simulation.after(this.#handoverNs(), action);
+    const handOver = (action: () => void) =>
+      this.#simulation.after(this.#spread.engine(stagedHandoverNs.value), action);
     const begin = (chunk: number): void => {
       const size = Math.min(stagedChunkBytes.value, bytes - chunk * stagedChunkBytes.value);
       this.#use(legs[0], item, chunk, size, () => {

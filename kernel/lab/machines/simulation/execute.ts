@@ -45,7 +45,7 @@ export interface Batch {
  * @throws P2pError `program` when it never ends.
  */
 export function execute(plan: Plan, random: Random): Iteration {
-  return new Execution(plan, random).iteration();
+  return scaledIteration(new Execution(plan, random).iteration(), plan.timeFactor);
 }
 
 /**
@@ -54,7 +54,13 @@ export function execute(plan: Plan, random: Random): Iteration {
  * @param gated false where a submit call returns only when its work is done: the gate would never open.
  */
 export function executeBatch(plan: Plan, random: Random, iterations: number, gated: boolean): Batch {
-  return new Execution(plan, random).batch(iterations, gated);
+  const { totalNs, apiNs, streamNs } = new Execution(plan, random).batch(iterations, gated);
+  const { timeFactor } = plan;
+  return {
+    totalNs: totalNs * timeFactor,
+    apiNs: apiNs * timeFactor,
+    streamNs: new Map([...streamNs].map(([stream, ns]) => [stream, ns * timeFactor])),
+  };
 }
 
 class Execution {
@@ -230,6 +236,23 @@ class Execution {
     items[index] = item;
     return item;
   }
+}
+
+function scaledIteration(iteration: Iteration, factor: number): Iteration {
+  if (factor === 1) return iteration;
+  const scaled = <T extends { startNs: number; endNs: number }>(span: T): T => ({
+    ...span,
+    startNs: span.startNs * factor,
+    endNs: span.endNs * factor,
+  });
+  return {
+    ...iteration,
+    apiNs: iteration.apiNs * factor,
+    totalNs: iteration.totalNs * factor,
+    idleNs: iteration.idleNs * factor,
+    spans: iteration.spans.map(scaled),
+    calls: iteration.calls.map(scaled),
+  };
 }
 
 function ended(totalNs: number | null): number {

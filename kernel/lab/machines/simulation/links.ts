@@ -88,7 +88,8 @@ class Flow implements FlowPath {
 export class Network {
   readonly #simulation: Simulation;
   readonly #capacities: ArrayLike<number>;
-  readonly #on: Set<Flow>[];
+  /** Flows on each resource that has or had any. */
+  readonly #on: (Set<Flow> | undefined)[];
   readonly #usedGbps: Float64Array;
   readonly #peakShare: Float64Array;
   readonly #carriedBytes: Float64Array;
@@ -98,7 +99,7 @@ export class Network {
   constructor(simulation: Simulation, capacities: ArrayLike<number>) {
     this.#simulation = simulation;
     this.#capacities = capacities;
-    this.#on = Array.from({ length: capacities.length }, () => new Set<Flow>());
+    this.#on = new Array<Set<Flow> | undefined>(capacities.length).fill(undefined);
     this.#usedGbps = new Float64Array(capacities.length);
     this.#peakShare = new Float64Array(capacities.length);
     this.#carriedBytes = new Float64Array(capacities.length);
@@ -116,16 +117,26 @@ export class Network {
 
   /** Starts a flow now; `done` is called when its last byte is through. */
   start(path: FlowPath, bytes: number, done: () => void): void {
-    const { resources, capGbps } = path;
+    const { resources } = path;
+    // No share of a resource is more than all of it.
+    const capGbps = resources.reduce(
+      (least, resource) => Math.min(least, this.#capacities[resource] as number),
+      path.capGbps,
+    );
     const flow = new Flow(resources, capGbps, bytes, this.#simulation.nowNs, done);
     for (const resource of resources) {
-      (this.#on[resource] as Set<Flow>).add(flow);
+      let on = this.#on[resource];
+      if (!on) {
+        on = new Set();
+        this.#on[resource] = on;
+      }
+      on.add(flow);
       this.#carriedBytes[resource] = (this.#carriedBytes[resource] as number) + bytes;
     }
     const fits = resources.every(
       (resource) => (this.#usedGbps[resource] as number) + capGbps <= (this.#capacities[resource] as number),
     );
-    if (Number.isFinite(capGbps) && fits) {
+    if (fits) {
       this.#give(flow, capGbps);
       this.#notePeaks(flow);
     } else {

@@ -8,7 +8,7 @@ import {
 } from "../../operations.js";
 import type { Program } from "../../program.js";
 import type { Topology } from "../../topology/topology.js";
-import type { Costs } from "./costs.js";
+import type { Costs } from "./constants.js";
 import type { FlowPath } from "./links.js";
 import { type Leg, Ways } from "./ways.js";
 
@@ -93,6 +93,8 @@ export interface Plan {
   /** Puts of one iteration by route. */
   readonly puts: readonly number[];
   readonly costs: Costs;
+  /** What a twin corrects its model by: all times are multiplied by it. */
+  readonly timeFactor: number;
 }
 
 /**
@@ -163,6 +165,7 @@ class Planner {
       words: this.#words.size,
       puts: this.#puts,
       costs: this.#costs,
+      timeFactor: 1,
     };
   }
 
@@ -176,7 +179,8 @@ class Planner {
   }
 
   #submit(o: Exclude<StepOperation, { op: "sync" }>): void {
-    const { submitNs, stagedSubmitNs, eventNs, kernelSubmitNs, batchSubmitNs, batchEntryNs } = this.#costs;
+    const { submitNs, stagedSubmitNs, eventNs, wordSubmitNs, kernelSubmitNs, batchSubmitNs, batchEntryNs } =
+      this.#costs;
     const last = this.#host.at(-1);
     const index = this.#add(o);
     const work = this.#works[index] as Work;
@@ -206,7 +210,8 @@ class Planner {
     } else if (work.op === "kernel") {
       this.#call("cuLaunchKernel", [index], { callNs: kernelSubmitNs.value, outNs: submitNs.value });
     } else {
-      this.#call(CALLS[work.op], [index], { callNs: eventNs.value });
+      const word = work.op === "signal" || work.op === "await";
+      this.#call(CALLS[work.op], [index], { callNs: (word ? wordSubmitNs : eventNs).value });
     }
   }
 
@@ -221,9 +226,16 @@ class Planner {
         const work: Work =
           sync.method === "poll-event"
             ? { op: "record", stream }
-            : { op: "signal", stream, word: this.#word(`sync ${i}`), arrivesNs: this.#toHostNs(stream) };
+            : {
+                op: "signal",
+                stream,
+                word: this.#word(`sync ${i}`),
+                arrivesNs: this.#costs.wordNs.value + this.#toHostNs(stream),
+              };
         this.#marks.set(i, this.#works.push(work) - 1);
-        this.#call(CALLS[work.op], [this.#works.length - 1], { callNs: this.#costs.eventNs.value });
+        const { eventNs, wordSubmitNs } = this.#costs;
+        const callNs = (work.op === "signal" ? wordSubmitNs : eventNs).value;
+        this.#call(CALLS[work.op], [this.#works.length - 1], { callNs });
       }
     }
     this.#host.push({
@@ -244,7 +256,7 @@ class Planner {
   #workOf(o: Exclude<StepOperation, { op: "sync" }>): Work {
     const stream = this.#streamOf(o.stream);
     const gpu = this.#gpuOf(stream);
-    const startNs = this.#costs.kernelNs.value;
+    const startNs = this.#kernelNs();
     switch (o.op) {
       case "copy":
         return o.engine === undefined ? this.#copy(o, stream) : this.#kernelCopy(o, stream, gpu);
@@ -253,7 +265,7 @@ class Planner {
       case "wait":
         return { op: "wait", stream, recorded: this.#records.get(o.event) as number };
       case "signal": {
-        const arrivesNs = this.#ways.latencyNs(gpu, this.#place(o.buffer));
+        const arrivesNs = this.#costs.wordNs.value + this.#ways.latencyNs(gpu, this.#place(o.buffer));
         return { op: "signal", stream, word: this.#word(`${o.buffer}+${o.offset}`), arrivesNs };
       }
       case "await":
@@ -272,7 +284,7 @@ class Planner {
   #copy(o: CopyOperation, stream: number): CopyWork {
     const from = this.#place(o.src);
     const to = this.#place(o.dst);
-    const legs = this.#ways.copy(from, to, this.#gpuOf(stream), this.#program.data.peerAccess);
+    const legs = this.#ways.copy(from, to, o.bytes, this.#gpuOf(stream), this.#program.data.peerAccess);
     const { stagedExtraNs, stagedSlowNs, pageableNs } = this.#costs;
     const slow = "gpu" in from && "gpu" in to && this.#slowMode(from.gpu, to.gpu);
     const stagedNs = legs.length === 2 ? stagedExtraNs.value + (slow ? stagedSlowNs.value : 0) : 0;
@@ -308,7 +320,7 @@ class Planner {
       name: `${o.src} → ${o.dst}`,
       bytes: o.bytes,
       // Loads wait for the first answer; stores are posted, and the kernel ends when the last is acknowledged.
-      startNs: this.#costs.kernelNs.value + (reads ? roundTripNs : 0),
+      startNs: this.#kernelNs() + (reads ? roundTripNs : 0),
       path: this.#ways.kernel(gpu, from, to),
       wireBytes: o.bytes,
       endNs: reads ? 0 : roundTripNs,
@@ -331,7 +343,7 @@ class Planner {
       stream,
       name: `put ${o.src} → ${o.dst}`,
       bytes: o.bytes,
-      startNs: this.#costs.kernelNs.value,
+      startNs: this.#kernelNs(),
       path: o.protocol === "ll" ? { ...path, capGbps: Math.min(path.capGbps, llWireGbps) } : path,
       wireBytes,
       puts: { route, arrivesNs: fenceNs + oneWayNs },
@@ -341,18 +353,31 @@ class Planner {
 
   #receive(o: Extract<StepOperation, { op: "receive" }>, stream: number, gpu: number): KernelWork {
     const window = this.#place(o.window);
-    const { kernelNs, flagSeenNs } = this.#costs;
+    const { flagSeenNs, ownFlagSeenNs } = this.#costs;
+    const own = this.#routeIsOwn(o);
     return {
       ...NO_WORK,
       op: "kernel",
       stream,
       name: `receive ${o.window}`,
       bytes: o.bytes,
-      startNs: kernelNs.value,
-      receives: { route: this.#route(routeOf(o)), seenNs: flagSeenNs.value },
+      startNs: this.#kernelNs(),
+      receives: { route: this.#route(routeOf(o)), seenNs: (own ? ownFlagSeenNs : flagSeenNs).value },
       path: o.dst === undefined ? null : this.#ways.kernel(gpu, window, this.#place(o.dst)),
       wireBytes: o.dst === undefined ? 0 : windowBytes(o.protocol, o.bytes),
     };
+  }
+
+  #kernelNs(): number {
+    const { kernelNs, graphKernelNs } = this.#costs;
+    return (this.#program.data.submit === "graph" ? graphKernelNs : kernelNs).value;
+  }
+
+  /** Whether what a receive waits for is put by a kernel of its own GPU. */
+  #routeIsOwn(o: Extract<StepOperation, { op: "receive" }>): boolean {
+    const gpu = this.#gpuOf(this.#streamOf(o.stream));
+    const puts = this.#program.data.operations.filter((p) => p.op === "put" && p.dst === o.window);
+    return puts.every((p) => p.op === "put" && this.#gpuOf(this.#streamOf(p.stream)) === gpu);
   }
 
   #toHostNs(stream: number): number {

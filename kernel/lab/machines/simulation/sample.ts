@@ -4,7 +4,7 @@ import type { StepOperation } from "../../operations.js";
 import type { Program } from "../../program.js";
 import type { Random } from "../../random.js";
 import { type Sampling, stop } from "../../sampling.js";
-import type { PerNode } from "./costs.js";
+import type { PerNode } from "./constants.js";
 import { type Batch, execute, executeBatch } from "./execute.js";
 import type { Plan } from "./plan.js";
 import type { Turns } from "./turns.js";

@@ -1,5 +1,5 @@
 import type { Random } from "../../random.js";
-import type { Jitter } from "./costs.js";
+import type { Jitter } from "./constants.js";
 
 /** How costs differ from one iteration to the next. One a iteration, since an interruption strikes once. */
 export class Spread {

@@ -1,7 +1,7 @@
 /** How bytes get from one place to another on a topology: engines, what the flow shares, and latencies. */
 import type { Place } from "../../operations.js";
 import { peerCopyGbps, type Topology } from "../../topology/topology.js";
-import type { Costs } from "./costs.js";
+import type { Costs } from "./constants.js";
 import type { FlowPath } from "./links.js";
 
 /** One passage of bytes by one copy engine. */
@@ -36,16 +36,22 @@ export class Ways {
   }
 
   /** A copy by copy engine: one leg, or two (to the host and from it) where the driver stages it. */
-  copy(from: Place, to: Place, streamGpu: number, peerAccess: boolean): readonly [Leg] | readonly [Leg, Leg] {
+  copy(
+    from: Place,
+    to: Place,
+    bytes: number,
+    streamGpu: number,
+    peerAccess: boolean,
+  ): readonly [Leg] | readonly [Leg, Leg] {
     const pageable = [from, to].some((place) => "host" in place && place.host === "pageable");
     const hostCap = pageable ? this.#costs.pageableGbps.value : Infinity;
     if ("gpu" in from && "gpu" in to) {
       if (from.gpu === to.gpu) return [this.#local(from.gpu)];
       if (peerAccess) return [this.#peer(from.gpu, to.gpu, streamGpu)];
-      return [this.#toHost(from.gpu, Infinity), this.#fromHost(to.gpu, Infinity)];
+      return [this.#toHost(from.gpu, Infinity), this.#fromHost(to.gpu, Infinity, bytes)];
     }
     if ("gpu" in from) return [this.#toHost(from.gpu, hostCap)];
-    if ("gpu" in to) return [this.#fromHost(to.gpu, hostCap)];
+    if ("gpu" in to) return [this.#fromHost(to.gpu, hostCap, bytes)];
     return [
       {
         engine: this.#engine("host memcpy"),
@@ -60,7 +66,7 @@ export class Ways {
   /** What a kernel on `gpu` moves between its own memory and another place, or within its own. */
   kernel(gpu: number, from: Place, to: Place): FlowPath {
     const writes = "gpu" in from && from.gpu === gpu;
-    const { kernelWriteShare, kernelReadShare, kernelHostShare } = this.#costs;
+    const { kernelWriteShare, kernelReadShare, kernelHostWriteShare, kernelHostReadShare } = this.#costs;
     const other = writes ? to : from;
     if ("gpu" in other && other.gpu === gpu) {
       return { resources: [this.#memory(`gpu${gpu}`)], capGbps: this.#topology.gpu.localCopy.value };
@@ -70,7 +76,7 @@ export class Ways {
     const resources = this.#along(first, last);
     if (!("gpu" in other)) {
       resources.push(this.#memory(this.#hostOf(gpu)));
-      return { resources, capGbps: copyGbps * kernelHostShare.value };
+      return { resources, capGbps: copyGbps * (writes ? kernelHostWriteShare : kernelHostReadShare).value };
     }
     const byEngineGbps = peerCopyGbps(
       this.#topology,
@@ -95,20 +101,22 @@ export class Ways {
       engine: this.#engine(`GPU ${gpu} copy engine DtoH`),
       resources: [...this.#along(node, host), this.#memory(host)],
       capGbps,
-      // Posted writes: done when they have arrived.
-      fixedNs: this.#costs.engineNs.value + this.#topology.graph.route(node, host).latencyNs,
+      // Writes that the host's side acknowledges: there and back.
+      fixedNs: this.#costs.engineNs.value + 2 * this.#topology.graph.route(node, host).latencyNs,
     };
   }
 
-  #fromHost(gpu: number, capGbps: number): Leg {
+  #fromHost(gpu: number, capGbps: number, bytes: number): Leg {
     const node = `gpu${gpu}`;
     const host = this.#hostOf(gpu);
     return {
       engine: this.#engine(`GPU ${gpu} copy engine HtoD`),
       resources: [this.#memory(host), ...this.#along(host, node)],
       capGbps,
-      // Reads: there and back.
-      fixedNs: this.#costs.engineNs.value + 2 * this.#topology.graph.route(host, node).latencyNs,
+      // Reads: there and back; but few bytes come with the submission.
+      fixedNs:
+        this.#costs.engineNs.value +
+        (bytes < this.#costs.inlineBytes.value ? 0 : 2 * this.#topology.graph.route(host, node).latencyNs),
     };
   }
 
