@@ -1,5 +1,9 @@
 /** Everything that a notebook calls `lab`. */
 export { achieved } from "./analyze/achieved.js";
+export { Advice } from "./analyze/advice/advice.js";
+export { type AdviseOptions, advise } from "./analyze/advice/advise.js";
+export type { Plan } from "./analyze/advice/plan.js";
+export type { End, Pattern, WorkloadOptions } from "./analyze/advice/workload.js";
 export { alphaBeta, residuals } from "./analyze/alpha-beta.js";
 export { type AmortiseOptions, amortise } from "./analyze/amortise.js";
 export { check, type Properties } from "./analyze/check.js";
