@@ -8,11 +8,16 @@ export function complete(content: Content, session: Session): Content {
   const found = session.complete(code, toUtf16(code, cursorOf(content, code)));
   const start = toCodePoints(code, found.start);
   const end = toCodePoints(code, found.end);
-  const kinds = new Map(found.original?.entries.map((entry) => [entry.name, entry.kind]));
-  const types = found.candidates.map((text) => ({ text, type: kinds.get(text) ?? "", start, end }));
+  const types = found.candidates.map(({ name, kind, signature }) => ({
+    text: name,
+    type: kind,
+    start,
+    end,
+    ...(signature !== null && { signature }),
+  }));
   return {
     status: "ok",
-    matches: found.candidates,
+    matches: types.map(({ text }) => text),
     cursor_start: start,
     cursor_end: end,
     metadata: { _jupyter_types_experimental: types },
@@ -23,21 +28,15 @@ export function inspect(content: Content, session: Session): Content {
   const code = textOf(content.code);
   const info = session.inspect(code, toUtf16(code, cursorOf(content, code)));
   if (!info) return { status: "ok", found: false, data: {}, metadata: {} };
-  const joined = (parts: readonly { text: string }[] | undefined) =>
-    (parts ?? []).map((part) => part.text).join("");
-  const signature = joined(info.displayParts);
-  const documentation = joined(info.documentation);
-  const tags = (info.tags ?? []).map((tag) => `@${tag.name} ${joined(tag.text)}`).join("\n");
-  const plain = [signature, documentation, tags].filter((part) => part !== "").join("\n\n");
-  const markdown = [`\`\`\`typescript\n${signature}\n\`\`\``, documentation, tags]
-    .filter((part) => part !== "")
-    .join("\n\n");
-  return {
-    status: "ok",
-    found: true,
-    data: { "text/plain": plain, "text/markdown": markdown },
-    metadata: {},
+  const documentation = info.documentation;
+  const tags = info.tags.map(({ name, text }) => `@${name} ${text}`.trimEnd()).join("\n");
+  const whole = (signature: string) =>
+    [signature, documentation, tags].filter((part) => part !== "").join("\n\n");
+  const data = {
+    "text/plain": whole(info.signature),
+    "text/markdown": whole(`\`\`\`typescript\n${info.signature}\n\`\`\``),
   };
+  return { status: "ok", found: true, data, metadata: {} };
 }
 
 function cursorOf(content: Content, code: string): number {

@@ -21,6 +21,8 @@ export interface SocketsData {
   arrived: SharedArrayBuffer;
   /** One Int32, an {@link InputState}: user code's thread sleeps on it while the reader types. */
   input: SharedArrayBuffer;
+  /** One Int32: set to 1, it stops a loop in a cell's code. */
+  stopping: SharedArrayBuffer;
   /** Where the reader's answers are put, before the sleeping thread is woken. */
   answers: MessagePort;
 }

@@ -44,7 +44,7 @@ function connectionOf(file: string | undefined): Connection {
 async function openSession(): Promise<Session> {
   try {
     const { Session } = await import("../session/index.js");
-    return await Session.create();
+    return await Session.create({ stopping: data.stopping });
   } catch (error) {
     const why = error instanceof Error ? error : new Error(String(error));
     throw Object.assign(why, { hint: "Run npm run setup in the folder of p2plab, then restart the kernel." });
@@ -56,6 +56,7 @@ const data: SocketsData = {
   connection: connectionOf(process.argv[2]),
   arrived: new SharedArrayBuffer(4),
   input: new SharedArrayBuffer(4),
+  stopping: new SharedArrayBuffer(4),
   answers: answers.port1,
 };
 const sockets = new Worker(new URL("./sockets.js", import.meta.url), {

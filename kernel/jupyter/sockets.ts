@@ -9,10 +9,11 @@ import { Reply, Router, XPublisher } from "zeromq";
 import { InputState, type Request, type SocketsData, type ToMain, type ToSockets } from "./link.js";
 import { type Message, type Outgoing, PROTOCOL_VERSION, Wire } from "./wire.js";
 
-const { connection, arrived, input, answers } = workerData as SocketsData;
+const { connection, arrived, input, answers, stopping } = workerData as SocketsData;
 const wire = new Wire(connection.key, connection.signature_scheme);
 const arrivals = new Int32Array(arrived);
 const inputState = new Int32Array(input);
+const stoppingNumber = new Int32Array(stopping);
 const main = parentPort;
 if (!main) throw new Error("this file runs as a worker thread");
 
@@ -102,7 +103,7 @@ function answer(out: Outbox, request: Message, type: string, content: Record<str
 }
 
 // Node.js cannot be stopped there without ending the process: V8's termination aborts it where async hooks are in use.
-const DOES_NOT_STOP = `\nThe cell was interrupted but does not stop: a loop that began after an await, or in a callback, and a native call
+const DOES_NOT_STOP = `\nThe cell was interrupted but does not stop: after an await, and in a callback, a package's loop and a native call
 can only be ended with the kernel. Wait, or restart it.\n`;
 const PATIENCE_MS = 2000;
 /** A main thread that runs no user code hears within this. */
@@ -200,10 +201,11 @@ function takeInput({ header, content }: Message): void {
 }
 
 /**
- * The main thread ends what the cell awaits. Where it does not hear, it is woken from a question, or else by SIGINT, which
- * breaks what runs: only then, since the signal's end can hit the kernel's own code when the cell is over at that moment.
+ * A loop in a cell's code stops by itself; the main thread ends what the cell awaits. Where it does not hear, it is woken from a
+ * question, or else by SIGINT, which breaks what runs: only then, since the signal's end can hit the kernel's own code when the cell is over at that moment.
  */
 function interrupt(): void {
+  Atomics.or(stoppingNumber, 0, 1);
   tell({ kind: "interrupt" });
   const number = ++pings;
   tell({ kind: "ping", number });
@@ -248,8 +250,7 @@ function kernelInfo(): Record<string, unknown> {
   const own = JSON.parse(readFileSync(new URL("../../../package.json", import.meta.url), "utf8")) as {
     version: string;
   };
-  const tslab = createRequire(require.resolve("tslab/package.json"));
-  const { version } = tslab("@tslab/typescript-for-tslab/package.json") as { version: string };
+  const { version } = require("typescript/package.json") as { version: string };
   return {
     status: "ok",
     protocol_version: PROTOCOL_VERSION,

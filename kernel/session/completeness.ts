@@ -1,5 +1,5 @@
 /** Whether what was typed so far is a whole cell. */
-import type { TypeScriptParser } from "./typescript.js";
+import ts from "typescript";
 
 export interface Completeness {
   /** True unless more has to be typed: a text that is invalid is run, so that its errors are shown. */
@@ -18,29 +18,33 @@ const OPEN_ENDED = new Set([
 ]);
 // A string ends with its line.
 const UNTERMINATED_STRING = 1002;
+const INDENT = "  ";
 
-/**
- * @param indentOf the indentation that tslab would give the next line.
- */
-export function completenessOf(
-  ts: TypeScriptParser,
-  source: string,
-  indentOf: (source: string) => string | undefined,
-): Completeness {
+export function completenessOf(source: string): Completeness {
   // Two empty lines end a cell in a terminal, whatever it holds.
   if (/(^|\n)\s*\n\s*$/.test(source)) return { completed: true, status: "complete", indent: "" };
   const text = MODULE + source;
   const file = ts.createSourceFile("cell.ts", text, ts.ScriptTarget.ES2022, false);
-  const found = file.parseDiagnostics ?? [];
+  const { parseDiagnostics: found = [] } = file as unknown as {
+    parseDiagnostics?: readonly ts.DiagnosticWithLocation[];
+  };
   if (found.length === 0) return { completed: true, status: "complete", indent: "" };
   const end = text.trimEnd().length;
   const open = found.every(({ start, code }) =>
     start >= end ? code !== UNTERMINATED_STRING : OPEN_ENDED.has(code),
   );
   if (!open) return { completed: true, status: "invalid", indent: "" };
-  return {
-    completed: false,
-    status: "incomplete",
-    indent: indentOf(source) ?? /^[ \t]*/.exec(source.split("\n").at(-1) ?? "")?.[0] ?? "",
-  };
+  return { completed: false, status: "incomplete", indent: indentAfter(source.split("\n").at(-1) ?? "") };
+}
+
+/** The line's own indentation, one step more where it opens a bracket that it does not close. */
+function indentAfter(line: string): string {
+  const own = /^[ \t]*/.exec(line)?.[0] ?? "";
+  const bare = line.replace(/\/\/.*$/, "").replace(/(["'`])(?:\\.|(?!\1).)*\1/g, "");
+  let depth = 0;
+  for (const character of bare) {
+    if ("([{".includes(character)) depth++;
+    else if (")]}".includes(character)) depth = Math.max(0, depth - 1);
+  }
+  return depth > 0 ? own + INDENT : own;
 }

@@ -1,6 +1,6 @@
 /** `process.exit` in a cell is an error in the cell, not the end of the kernel. */
 import { P2pError } from "../lab/index.js";
-import { isCellFile } from "./tslab.js";
+import { isCellFile } from "./sources.js";
 
 /** Until the returned function is called, code of cells cannot end the process; the kernel's own code can. */
 export function forbidExit(): () => void {

@@ -1,5 +1,5 @@
+export type { Candidate, Completion, Inspection } from "./assistance.js";
 export type { Completeness } from "./completeness.js";
 export type { CellOutput, CommOutgoing, FrontEnd, OutputSink } from "./outputs.js";
 export { type ExecuteOptions, type ExecuteResult, Session, type SessionOptions } from "./session.js";
 export type { CellError } from "./trace.js";
-export type { Completion, QuickInfo } from "./tslab.js";

@@ -5,19 +5,19 @@
 import { existsSync, readFileSync } from "node:fs";
 import Module, { createRequire } from "node:module";
 import { dirname, join } from "node:path";
+import type { System } from "typescript";
 import { packagePath } from "../lab/index.js";
-import type { TypeScriptSystem } from "./typescript.js";
 
 const require = createRequire(import.meta.url);
 
 /** Name → folder of each package that notebooks may import without installing it. */
 export function preloadedPackages(): Map<string, string> {
   const root = packagePath(".").replace(/\/$/, "");
-  const tslab = require.resolve("tslab/package.json");
   const packages = new Map([
     ["p2plab", root],
     ["arquero", folderOf(require.resolve("arquero"), "arquero")],
-    ["@types/node", dirname(createRequire(tslab).resolve("@types/node/package.json"))],
+    ["@types/node", dirname(require.resolve("@types/node/package.json"))],
+    ["tslab", dirname(require.resolve("tslab/package.json"))],
   ]);
   try {
     packages.set("plotly.js-dist", dirname(require.resolve("plotly.js-dist/package.json")));
@@ -35,8 +35,8 @@ function folderOf(file: string, name: string): string {
   throw new Error(`the package ${name} has no package.json above ${file}`);
 }
 
-/** Forwards `<cwd>/node_modules/<package>` to the kernel's packages. Must run before tslab's converter is created. */
-export function forwardTypeScriptLookups(system: TypeScriptSystem, cwd: string): void {
+/** Forwards `<cwd>/node_modules/<package>` to the kernel's packages. Changes the system that is given. */
+export function forwardTypeScriptLookups(system: System, cwd: string): void {
   const modules = `${cwd.replace(/\\/g, "/").replace(/\/$/, "")}/node_modules`;
   const packages = [...preloadedPackages()].filter(
     ([name]) => name === "p2plab" || !existsSync(join(modules, name, "package.json")),
@@ -61,13 +61,14 @@ type ResolveFilename = (request: string, parent: unknown, isMain: boolean, optio
 /** Lets `require` find the kernel's packages where the notebook's folder has none. */
 export function forwardRequire(): void {
   const packages = preloadedPackages();
+  const own = new Map(["p2plab", "p2plab/notebook"].map((name) => [name, require.resolve(name)]));
   const internals = Module as unknown as { _resolveFilename: ResolveFilename };
   const original = internals._resolveFilename;
   internals._resolveFilename = function (this: unknown, request, parent, isMain, options) {
     const name = packageName(request);
     const folder = packages.get(name);
-    if (name === "p2plab" && folder)
-      return original.call(this, folder + request.slice(name.length), parent, isMain, options);
+    const kernels = own.get(request);
+    if (kernels) return kernels;
     try {
       return original.call(this, request, parent, isMain, options);
     } catch (error) {
@@ -86,7 +87,11 @@ export function silenceModuleWarning(): void {
   const original = process.emitWarning;
   process.emitWarning = ((warning: string | Error, ...rest: unknown[]) => {
     const name = typeof rest[0] === "string" ? rest[0] : (rest[0] as { type?: string } | undefined)?.type;
-    if (name === "ExperimentalWarning" && /\brequire\(?\)?\b|ES Module/i.test(String(warning))) return;
+    if (
+      name === "ExperimentalWarning" &&
+      /\brequire\(?\)?\b|ES Module|USE_MAIN_CONTEXT/i.test(String(warning))
+    )
+      return;
     (original as (...all: unknown[]) => void).call(process, warning, ...rest);
   }) as typeof process.emitWarning;
 }

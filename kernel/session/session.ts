@@ -1,23 +1,28 @@
 /** One TypeScript session: cells in, outputs out. */
 import { type MimeBundle, onProgress, P2pError, setInterruptSignal } from "../lab/index.js";
-import { bundleOf, completed } from "./bundle.js";
+import { type Completion, completionOf, type Inspection, inspectionOf } from "./assistance.js";
+import { bundleOf } from "./bundle.js";
 import { captureStreams } from "./capture.js";
 import { type Cell, currentCell, displayed, forgetCells, newCell, runAs } from "./cell.js";
+import { type CellOutcome, Cells } from "./cells.js";
 import { type CommMessage, forgetComms, openComms, receiveComm } from "./comm.js";
-import type { Completeness } from "./completeness.js";
+import { type Completeness, completenessOf } from "./completeness.js";
 import { isHandle } from "./display.js";
 import { forbidExit } from "./exit.js";
 import { hideAttached } from "./inspection.js";
 import type { FrontEnd, OutputSink } from "./outputs.js";
 import { showProgress } from "./progress.js";
+import { interruption, shareStopping, stopLater } from "./stopping.js";
 import { type CellError, diagnosticsError, thrownError } from "./trace.js";
-import { type CellOutcome, type Completion, type QuickInfo, Tslab, type TslabDisplay } from "./tslab.js";
+import { connectTslab } from "./tslab-display.js";
 
 export interface SessionOptions {
   /** Working directory of the cells; default the process's. */
   cwd?: string;
   /** Machine that `lab.open()` opens; default the environment's `P2PLAB_MACHINE`. */
   machine?: string;
+  /** One Int32: another thread sets it to 1 to stop a loop in a cell's code while this one is blocked. */
+  stopping?: SharedArrayBuffer;
 }
 
 export interface ExecuteOptions extends FrontEnd {
@@ -39,14 +44,12 @@ export interface ExecuteResult {
 const PRELOAD = `import * as aq from "arquero";
 import { op } from "arquero";
 import { lab, cuda, plot } from "p2plab";
-import { comms } from "p2plab/dist/kernel/session/comm.js";
-import { display } from "p2plab/dist/kernel/session/display.js";
-import { prompt } from "p2plab/dist/kernel/session/prompt.js";`;
+import { comms, display, prompt } from "p2plab/notebook";`;
 
-/** Runs cells one at a time; there is one in a process, since tslab keeps its state in global variables. */
+/** Runs cells one at a time; there is one in a process, since streams, exit and signals are the process's. */
 export class Session {
   static #open = false;
-  readonly #tslab: Tslab;
+  readonly #cells: Cells;
   readonly #release: (() => void)[];
   /** Sources of counted cells, by execution count. */
   readonly history = new Map<number, string>();
@@ -55,8 +58,8 @@ export class Session {
   #closed = false;
   #queue: Promise<unknown> = Promise.resolve();
 
-  private constructor(tslab: Tslab) {
-    this.#tslab = tslab;
+  private constructor(cells: Cells) {
+    this.#cells = cells;
     this.#release = [captureStreams(), forbidExit(), hideAttached()];
     process.on("uncaughtException", this.#stray);
     process.on("unhandledRejection", this.#stray);
@@ -77,14 +80,15 @@ export class Session {
     }
     if (options.cwd) process.chdir(options.cwd);
     if (options.machine) process.env.P2PLAB_MACHINE = options.machine;
+    if (options.stopping) shareStopping(options.stopping);
     Session.#open = true;
-    const tslab = new Tslab(process.cwd(), showTslab);
-    const outcome = await tslab.execute(PRELOAD, null);
+    const cells = new Cells(process.cwd());
+    const outcome = await cells.execute(PRELOAD, null);
     if (!outcome.ok) {
       Session.#open = false;
-      tslab.close();
+      cells.close();
       const why = outcome.thrown
-        ? thrownError(outcome.thrown.error, tslab.sources)
+        ? thrownError(outcome.thrown.error, cells.sources)
         : diagnosticsError(PRELOAD, outcome.diagnostics, null);
       throw new P2pError(
         "not-available",
@@ -92,7 +96,7 @@ export class Session {
         "Build it: npm run setup.",
       );
     }
-    return new Session(tslab);
+    return new Session(cells);
   }
 
   get executionCount(): number {
@@ -121,7 +125,8 @@ export class Session {
     let error: CellError | null = null;
     try {
       error = await runAs(cell, async () => {
-        const outcome = await this.#tslab.execute(code, count);
+        connectTslab(code);
+        const outcome = await this.#cells.execute(code, count);
         // One turn of the event loop, so that a rejection which nobody awaits is shown before the cell ends.
         await new Promise((resolve) => setImmediate(resolve));
         await displayed(cell);
@@ -134,9 +139,10 @@ export class Session {
         return failure;
       });
     } catch (thrown) {
-      error = thrownError(thrown, this.#tslab.sources);
+      error = thrownError(thrown, this.#cells.sources);
     } finally {
       endProgress();
+      if (cell.abort.signal.aborted || error?.ename === "Interrupted") stopLater();
       setInterruptSignal(null);
       cell.askReader = null;
       this.#running = null;
@@ -147,33 +153,41 @@ export class Session {
 
   #resultOf(value: unknown): MimeBundle | Promise<MimeBundle> {
     if (!(value instanceof Error)) return bundleOf(value);
-    return { "text/plain": thrownError(value, this.#tslab.sources).traceback.join("\n") };
+    return { "text/plain": thrownError(value, this.#cells.sources).traceback.join("\n") };
   }
 
   #failureOf(outcome: CellOutcome, code: string, count: number | null, cell: Cell): CellError | null {
     if (outcome.diagnostics.length > 0) return diagnosticsError(code, outcome.diagnostics, count);
     if (!outcome.thrown) return null;
-    return thrownError(unmasked(outcome.thrown.error, cell), this.#tslab.sources);
+    return thrownError(unmasked(outcome.thrown.error, cell), this.#cells.sources);
   }
 
   /** Stops the running cell: a pending await, and everything that listens to its abort signal. */
   interrupt(): void {
-    this.#running?.abort.abort();
-    this.#tslab.interrupt();
+    if (this.#running) {
+      this.#running.abort.abort();
+      this.#cells.interrupt();
+    }
+    // A loop that began in a timer ends as well; the cell that runs, if any, clears the number at its end.
+    else stopLater();
   }
 
   /** Candidates at a position counted in UTF-16 units. */
   complete(code: string, position: number): Completion {
-    return this.#tslab.complete(code, position);
+    const { entries } = this.#cells.complete(code, position);
+    return completionOf(code, position, entries?.entries ?? [], (entry) =>
+      this.#cells.detailsOf(position, entry),
+    );
   }
 
   /** What is known of the name at a position counted in UTF-16 units. */
-  inspect(code: string, position: number): QuickInfo | undefined {
-    return this.#tslab.inspect(code, position);
+  inspect(code: string, position: number): Inspection | null {
+    const info = this.#cells.inspect(code, position);
+    return info ? inspectionOf(info) : null;
   }
 
   isComplete(code: string): Completeness {
-    return this.#tslab.isComplete(code);
+    return completenessOf(code);
   }
 
   /** Comms that are open, by id; `target` keeps those of one name. */
@@ -196,7 +210,7 @@ export class Session {
       try {
         receiveComm(type, content, extras);
       } catch (error) {
-        const { traceback } = thrownError(error, this.#tslab.sources);
+        const { traceback } = thrownError(error, this.#cells.sources);
         onOutput({ type: "stream", name: "stderr", text: `${traceback.join("\n")}\n` });
       }
     });
@@ -211,33 +225,21 @@ export class Session {
     forgetCells();
     process.off("uncaughtException", this.#stray);
     process.off("unhandledRejection", this.#stray);
-    this.#tslab.close();
+    this.#cells.close();
   }
 
   /** What nobody awaited is shown in the cell it came from; the session lives on. */
   readonly #stray = (error: unknown): void => {
-    const { traceback } = thrownError(error, this.#tslab.sources);
+    const { traceback } = thrownError(error, this.#cells.sources);
     currentCell()?.emit({ type: "stream", name: "stderr", text: `${traceback.join("\n")}\n` });
   };
 }
 
-/** An interrupt comes out of tslab or Node in several forms; the reader sees one. */
+/** An interrupt comes out of Node.js in several forms; the reader sees one. */
 function unmasked(error: unknown, cell: Cell): unknown {
   const interrupted =
     cell.abort.signal.aborted ||
     (error instanceof Error && "code" in error && error.code === "ERR_SCRIPT_EXECUTION_INTERRUPTED");
   if (!interrupted) return error;
-  const interruption = new Error("the cell was interrupted; variables of earlier cells are kept");
-  interruption.name = "Interrupted";
-  interruption.stack = "";
-  return interruption;
-}
-
-/** What tslab's own `display` shows, in the terms of this session. */
-function showTslab({ data: shown, metadata, transient }: TslabDisplay, update: boolean): void {
-  const cell = currentCell();
-  const data = completed({ ...shown });
-  const displayId = transient.display_id;
-  if (update && displayId) cell?.emit({ type: "update_display_data", data, metadata, displayId });
-  else cell?.emit({ type: "display_data", data, metadata, ...(displayId ? { displayId } : {}) });
+  return interruption();
 }

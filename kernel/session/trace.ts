@@ -2,7 +2,7 @@
 import { inspect } from "node:util";
 import { P2pError } from "../lab/index.js";
 import type { Diagnostic } from "./diagnostic.js";
-import type { CellSource, CellSources } from "./tslab.js";
+import type { CellSource, CellSources } from "./sources.js";
 
 export interface CellError {
   readonly ename: string;
@@ -132,8 +132,8 @@ function placeOf(
   return [head, ...shown];
 }
 
-/** The function's name as the cell has it: names of earlier cells are properties of an object of tslab's. */
+/** The function's name as the cell has it: names of earlier cells are properties of the session's scope. */
 function callerOf(name: string | undefined): string {
-  const plain = (name ?? "").replace(/^async /, "").replace(/^(Object|Proxy|exports)\./, "");
+  const plain = (name ?? "").replace(/^async /, "").replace(/^(Object|\$p2plab_scope)\./, "");
   return /^(eval|<anonymous>)?$/.test(plain) ? "" : `${plain}, `;
 }

@@ -60,9 +60,50 @@ control("SIGINT does the same as an interrupt, and with no cell it does nothing"
   assert.is((await client.answerOf(cell)).reply.ename, "Interrupted");
 });
 
+control(
+  "a loop after an await, in a callback and in a timer of an ended cell stop; names are kept",
+  async () => {
+    for (const code of [
+      "let reached = 1; await null; console.log('loops'); while (true) {}",
+      "for await (const x of [1]) for (;;) console.log('loops')",
+      "await new Promise((done) => setTimeout(() => { console.log('loops'); do {} while (true); }, 1))",
+      "let tries = 0; await null; while (true) { try { console.log('loops'); while (true) tries++; } catch { tries = -1; } }",
+    ]) {
+      const cell = await client.sendCell(code);
+      await client.wait((message) => message.parent === cell && message.type === "stream");
+      await client.ask("control", "interrupt_request", {});
+      const { reply } = await client.answerOf(cell);
+      assert.is(reply.ename, "Interrupted", code);
+    }
+    assert.equal((await client.execute("reached")).outputs[0]?.content.data, { "text/plain": "1" });
+    const late = await client.sendCell(
+      "void setTimeout(() => { console.log('loops'); while (true) {} }, 100); 'ended'",
+    );
+    await client.wait((message) => message.parent === late && message.type === "stream");
+    await client.ask("control", "interrupt_request", {});
+    assert.is(
+      (await client.execute("let sum = 0; for (let i = 0; i < 1000; i++) sum += i; sum")).reply.status,
+      "ok",
+    );
+  },
+);
+
+control("what an interrupted cell left behind does not go on", async () => {
+  const cell = await client.sendCell(
+    "let turns = 0; for (;;) { await new Promise((r) => setTimeout(r, 20)); turns++; if (turns === 3) console.log('turns'); }",
+  );
+  await client.wait((message) => message.parent === cell && message.type === "stream");
+  await client.ask("control", "interrupt_request", {});
+  assert.is((await client.answerOf(cell)).reply.ename, "Interrupted");
+  const { outputs } = await client.execute(
+    "const before = turns; await new Promise((r) => setTimeout(r, 200)); turns - before",
+  );
+  assert.match(JSON.stringify(outputs[0]?.content.data), /^\{"text\/plain":"[01]"\}$/);
+});
+
 control("a loop that cannot be stopped says so in its cell", async () => {
   const cell = await client.sendCell(
-    "await null; const end = Date.now() + 5000; while (Date.now() < end) {}",
+    "await null; Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5000)",
   );
   await begun(cell);
   await new Promise((resolve) => setTimeout(resolve, 500));

@@ -116,18 +116,16 @@ language("what is whole, open and wrong is told apart", () => {
 
 language("completion and inspection know preloaded names, earlier cells and documentation", async () => {
   await run("/** Links of one GPU. */\nconst links = { active: 18 };");
-  const at = (code: string) => session.complete(code, code.length).candidates;
+  const at = (code: string) => session.complete(code, code.length).candidates.map(({ name }) => name);
   assert.ok(at("aq.tab").includes("table"));
   assert.ok(at("lab.").includes("sweep"));
   assert.ok(at("display.prog").includes("progress"));
   assert.ok(at("links.ac").includes("active"));
   assert.ok(at("link").includes("links"));
-  const words = (parts: readonly { text: string }[] | undefined) =>
-    (parts ?? []).map((part) => part.text).join("");
   const info = session.inspect("display.html", 9);
-  assert.match(words(info?.displayParts), /html\(html: string\): void/);
-  assert.match(words(info?.documentation), /Shows HTML/);
-  assert.is(session.inspect("   ", 1), undefined);
+  assert.match(info?.signature ?? "", /html\(html: string\): void/);
+  assert.match(info?.documentation ?? "", /Shows HTML/);
+  assert.is(session.inspect("   ", 1), null);
 });
 
 language.after(close);

@@ -1,0 +1,186 @@
+/** Cells of TypeScript: converted by the compiler, run in one scope, and what they declare kept for the next. */
+import { dirname, join } from "node:path";
+import { pathToFileURL } from "node:url";
+import vm from "node:vm";
+import type ts from "typescript";
+import { Compiler } from "./compiler.js";
+import { type Declaration, declarationsOf, merged, textOf } from "./declarations.js";
+import { type Diagnostic, diagnosticOf } from "./diagnostic.js";
+import { type CellMetadata, metadataOf } from "./metadata.js";
+import { CellModules } from "./modules.js";
+import { declaredNames } from "./names.js";
+import { forwardRequire, silenceModuleWarning } from "./packages.js";
+import { CELL, LOAD, rewriteCell, SCOPE, STOP } from "./rewrite.js";
+import { type Binding, Scope } from "./scope.js";
+import { type CellSource, fileOf, mappingOf } from "./sources.js";
+import { interruption, stopHere, stoppingNumber } from "./stopping.js";
+
+/** What running one cell came to. */
+export interface CellOutcome {
+  readonly ok: boolean;
+  /** Value of the last expression; `undefined` where the cell ends in none. */
+  readonly value: unknown;
+  /** What was thrown, if anything was. */
+  readonly thrown: { readonly error: unknown } | null;
+  readonly diagnostics: readonly Diagnostic[];
+}
+
+/** What the code of a cell reaches under its parameters' names. */
+interface CellObject {
+  value: unknown;
+  readonly load: CellModules["load"];
+  readonly later: CellModules["later"];
+  readonly import: CellModules["import"];
+  readonly meta: object;
+  readonly stop: () => void;
+  readonly declare: (bindings: Readonly<Record<string, Binding>>) => void;
+}
+
+const PARAMETERS = [SCOPE, CELL, STOP, LOAD, "require"].join(", ");
+const HANDOVER = "__p2plab_cell__";
+
+export class Cells {
+  readonly sources = new Map<string, CellSource>();
+  readonly scope: Scope = new Scope();
+  readonly #compiler: Compiler;
+  readonly #modules: CellModules;
+  readonly #meta: object;
+  #declared: readonly Declaration[] = [];
+  #serial = 0;
+  #interrupt: ((error: Error) => void) | null = null;
+
+  /** Creates the TypeScript program: half a second to two. The working directory must not change afterwards. */
+  constructor(cwd: string) {
+    silenceModuleWarning();
+    forwardRequire();
+    this.#compiler = new Compiler(cwd);
+    this.#modules = new CellModules(cwd);
+    const filename = join(cwd, "cells.js");
+    this.#meta = {
+      url: pathToFileURL(filename).href,
+      filename,
+      dirname: dirname(filename),
+      resolve: (name: string) => pathToFileURL((this.#modules.require as NodeJS.Require).resolve(name)).href,
+    };
+    Object.defineProperty(globalThis, HANDOVER, { value: null, writable: true, configurable: true });
+  }
+
+  /** @param count the cell's execution count; null when it is not counted. */
+  async execute(source: string, count: number | null): Promise<CellOutcome> {
+    const metadata = metadataOf(source);
+    if (metadata.module !== null) return this.#define(source, metadata, metadata.module);
+    if (metadata.isBrowser) return outcome({});
+    const names = declaredNames(source);
+    const text = names.length > 0 ? `${source}\nexport { ${names.join(", ")} };\n` : source;
+    const { diagnostics, emitted, modules, values } = this.#compiler.compile(
+      textOf(this.#declared),
+      text,
+      rewriteCell,
+    );
+    if (diagnostics.length > 0 || !emitted) {
+      const lines = source.split("\n").length;
+      return outcome({
+        diagnostics: diagnostics.flatMap((one) => diagnosticOf(one, this.#compiler.cellFile, lines)),
+      });
+    }
+    this.#modules.update(modules);
+    const written = declarationsOf(emitted.declarations, (name) => values.has(name));
+    const declarations = [...written, ...withoutStatement(written, values)];
+    const ran = await this.#run(source, count, emitted, [...values.keys()]);
+    this.#declared = merged(this.#declared, declarations, ran.isAlive);
+    return outcome({ value: ran.value, thrown: ran.thrown });
+  }
+
+  #define(source: string, { isJsx }: CellMetadata, name: string): CellOutcome {
+    const found = this.#compiler.addModule(name, source, isJsx);
+    return outcome({ diagnostics: found.flatMap((one) => diagnosticOf(one, this.#compiler.cellFile, 0)) });
+  }
+
+  async #run(
+    source: string,
+    count: number | null,
+    { js, map }: { js: string; map: string },
+    values: readonly string[],
+  ): Promise<{ value: unknown; thrown: { error: unknown } | null; isAlive(name: string): boolean }> {
+    const accessors = values.map((name) => `${name}: [() => ${name}, ($value) => { ${name} = $value }]`);
+    const head = `(async function (${PARAMETERS}) { ${CELL}.declare({ ${accessors.join(", ")} }); `;
+    const name = fileOf(++this.#serial);
+    this.sources.set(name, { source, count, origin: mappingOf(map, head.length) });
+    let undo: (name: string) => void = () => undefined;
+    const cell: CellObject = {
+      value: undefined,
+      load: (module) => this.#modules.load(module),
+      later: (module) => this.#modules.later(module),
+      import: (module) => this.#modules.import(module),
+      meta: this.#meta,
+      stop: stopHere,
+      declare: (bindings) => {
+        undo = this.scope.declare(bindings);
+      },
+    };
+    const handover = [this.scope.names, cell, stoppingNumber(), Atomics.load, this.#modules.require];
+    let thrown: { error: unknown } | null = null;
+    try {
+      (globalThis as Record<string, unknown>)[HANDOVER] = handover;
+      const running = vm.runInThisContext(`${head}${js}\n})(...${HANDOVER})`, {
+        filename: name,
+        breakOnSigint: true,
+      }) as Promise<void>;
+      // It may fail after the cell was interrupted, when nobody waits for it any more.
+      running.catch(() => undefined);
+      await Promise.race([running, this.#interrupted()]);
+    } catch (error) {
+      thrown = { error };
+    } finally {
+      this.#interrupt = null;
+    }
+    if (!thrown) return { value: cell.value, thrown, isAlive: () => true };
+    const dead = new Set(values.filter((one) => !this.scope.isAlive(one)));
+    for (const one of dead) undo(one);
+    return { value: undefined, thrown, isAlive: (one) => !dead.has(one) };
+  }
+
+  #interrupted(): Promise<never> {
+    return new Promise((_, reject) => {
+      this.#interrupt = reject;
+    });
+  }
+
+  /** Stops waiting for the cell that runs, if one does. */
+  interrupt(): void {
+    this.#interrupt?.(interruption());
+  }
+
+  complete(source: string, position: number): ReturnType<Compiler["complete"]> {
+    return this.#compiler.complete(textOf(this.#declared), source, position);
+  }
+
+  detailsOf(position: number, entry: ts.CompletionEntry): ts.CompletionEntryDetails | undefined {
+    return this.#compiler.detailsOf(position, entry);
+  }
+
+  inspect(source: string, position: number): ts.QuickInfo | undefined {
+    return this.#compiler.inspect(textOf(this.#declared), source, position);
+  }
+
+  close(): void {
+    this.#compiler.close();
+    Reflect.deleteProperty(globalThis, HANDOVER);
+  }
+}
+
+/** A `var` inside of a block is the cell's, but TypeScript writes no declaration of it. */
+function withoutStatement(
+  written: readonly Declaration[],
+  values: ReadonlyMap<string, () => string>,
+): Declaration[] {
+  const known = new Set(written.map(({ name }) => name));
+  return [...values]
+    .filter(([name]) => !known.has(name))
+    .map(([name, type]) => ({ name, value: true, type: false, text: `declare var ${name}: ${type()};` }));
+}
+
+function outcome(parts: Partial<CellOutcome>): CellOutcome {
+  const { value, thrown = null, diagnostics = [] } = parts;
+  return { ok: !thrown && diagnostics.length === 0, value, thrown, diagnostics };
+}

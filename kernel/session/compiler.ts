@@ -1,0 +1,299 @@
+/**
+ * TypeScript's language service over one cell, what earlier cells declared, and the modules that cells define. A cell is a module
+ * of its own whose scope stands inside that of the declarations: what it does not declare is looked up there.
+ */
+import { dirname, join } from "node:path";
+import ts from "typescript";
+import { packagePath } from "../lab/index.js";
+import { forwardTypeScriptLookups, preloadedPackages } from "./packages.js";
+
+/** What TypeScript makes of one file. */
+export interface Emitted {
+  readonly js: string;
+  /** Source map of the JavaScript, as JSON. */
+  readonly map: string;
+  readonly declarations: string;
+}
+
+/** TypeScript's codes for a module, and for the types of a module, that cannot be found. */
+const MISSING_MODULE = new Set([2307, 7016]);
+
+interface TextFile {
+  readonly text: string;
+  readonly version: number;
+}
+
+/** Parts of TypeScript's program that its types leave out. */
+interface Internals {
+  getResolvedModuleFromModuleSpecifier?(specifier: ts.StringLiteralLike): {
+    resolvedModule?: ts.ResolvedModuleFull;
+  };
+}
+
+export class Compiler {
+  readonly cellFile: string;
+  readonly #earlierFile: string;
+  readonly #cwd: string;
+  readonly #service: ts.LanguageService;
+  /** Cell, declarations and modules of cells, by path. */
+  readonly #texts = new Map<string, TextFile>();
+  readonly #snapshots = new Map<string, { version: string; snapshot: ts.IScriptSnapshot }>();
+  readonly #modules = new Set<string>();
+  readonly #options: ts.CompilerOptions;
+  #changes = 0;
+
+  constructor(cwd: string) {
+    this.#cwd = cwd.replace(/\\/g, "/").replace(/\/$/, "");
+    this.cellFile = `${this.#cwd}/__tslab__.ts`;
+    this.#earlierFile = `${this.#cwd}/__prev__.d.ts`;
+    this.#write(this.cellFile, "");
+    this.#write(this.#earlierFile, "export {};\n");
+    this.#options = optionsOf(this.#cwd);
+    this.#service = ts.createLanguageService(this.#host(), ts.createDocumentRegistry(true, this.#cwd));
+  }
+
+  #host(): ts.LanguageServiceHost {
+    const system = { ...ts.sys };
+    forwardTypeScriptLookups(system, this.#cwd);
+    const readFile = (path: string, encoding?: string) =>
+      this.#texts.get(path)?.text ?? system.readFile(path, encoding);
+    const library = dirname(ts.getDefaultLibFilePath(this.#options));
+    return {
+      getCompilationSettings: () => this.#options,
+      getScriptFileNames: () => [this.#earlierFile, this.cellFile, ...this.#modules],
+      getProjectVersion: () => String(this.#changes),
+      getScriptVersion: (path) => this.#versionOf(path),
+      getScriptSnapshot: (path) => {
+        const version = this.#versionOf(path);
+        const known = this.#snapshots.get(path);
+        if (known?.version === version) return known.snapshot;
+        const text = readFile(path);
+        if (text === undefined) return undefined;
+        const snapshot = ts.ScriptSnapshot.fromString(text);
+        this.#snapshots.set(path, { version, snapshot });
+        return snapshot;
+      },
+      getCurrentDirectory: () => this.#cwd,
+      getDefaultLibFileName: (options) => join(library, ts.getDefaultLibFileName(options)),
+      useCaseSensitiveFileNames: () => true,
+      fileExists: (path) => this.#texts.has(path) || system.fileExists(path),
+      readFile,
+      directoryExists: system.directoryExists,
+      getDirectories: system.getDirectories,
+      realpath: (path) => (this.#texts.has(path) ? path : (system.realpath?.(path) ?? path)),
+      readDirectory: system.readDirectory,
+    };
+  }
+
+  /** Files of the notebook's own may change under a running session; installed packages and TypeScript's library do not. */
+  #versionOf(path: string): string {
+    const own = this.#texts.get(path);
+    if (own) return String(own.version);
+    if (!path.startsWith(`${this.#cwd}/`) || path.includes("/node_modules/")) return "0";
+    return String(ts.sys.getModifiedTime?.(path)?.getTime() ?? 0);
+  }
+
+  #write(path: string, text: string): void {
+    if (this.#texts.get(path)?.text === text) return;
+    this.#texts.set(path, { text, version: ++this.#changes });
+  }
+
+  /** Lays a cell over the declarations of earlier ones. */
+  #place(earlier: string, source: string): Placed {
+    this.#write(this.#earlierFile, earlier);
+    this.#write(this.cellFile, source);
+    // What a cell imports is looked up anew each time: it may have been installed or changed meanwhile.
+    this.#changes++;
+    const program = this.#service.getProgram();
+    const cell = program?.getSourceFile(this.cellFile);
+    const declared = program?.getSourceFile(this.#earlierFile);
+    if (!program || !cell || !declared) throw new Error("TypeScript's program lacks the cell");
+    // The checker's creation binds the files and takes the parent away: first the one, then the other.
+    const checker = program.getTypeChecker();
+    (cell as { parent: ts.Node }).parent = declared;
+    return { program, checker, cell, declared };
+  }
+
+  /**
+   * Checks a cell, and emits it when nothing is wrong.
+   * @param rewrite makes the transformation of the cell's code.
+   */
+  compile(
+    earlier: string,
+    source: string,
+    rewrite: (checker: ts.TypeChecker, declared: ts.SourceFile) => ts.TransformerFactory<ts.SourceFile>,
+  ): Compiled {
+    const { program, checker, cell, declared } = this.#place(earlier, source);
+    const own = this.#dependenciesOf(program, cell);
+    const diagnostics = [cell, ...own].flatMap((file) => diagnosticsOf(program, file));
+    // The next cell looks again, also when it is the same.
+    if (diagnostics.some(({ code }) => MISSING_MODULE.has(code))) this.#texts.delete(this.cellFile);
+    if (diagnostics.length > 0) return { diagnostics, emitted: null, modules: new Map(), values: new Map() };
+    const emitted = emit(program, cell, { before: [rewrite(checker, declared)], after: [dropExports] });
+    const modules = new Map(own.map((file) => [file.fileName, commonJs(emit(program, file).js)]));
+    return { diagnostics, emitted, modules, values: valuesOf(checker, cell) };
+  }
+
+  /** Source files, cells' modules among them, that a file imports, and those that they import. */
+  #dependenciesOf(program: ts.Program, root: ts.SourceFile): ts.SourceFile[] {
+    const found = new Set<ts.SourceFile>();
+    const visit = (file: ts.SourceFile): void => {
+      const { imports = [] } = file as unknown as { imports?: readonly ts.StringLiteralLike[] };
+      for (const specifier of imports) {
+        const { resolvedModule } =
+          (program as unknown as Internals).getResolvedModuleFromModuleSpecifier?.(specifier) ?? {};
+        const target = resolvedModule && program.getSourceFile(resolvedModule.resolvedFileName);
+        if (!target || target.isDeclarationFile || found.has(target) || target === root) continue;
+        if (!target.fileName.startsWith(`${this.#cwd}/`) || target.fileName.includes("/node_modules/"))
+          continue;
+        if (target.fileName.endsWith(".json")) continue;
+        found.add(target);
+        visit(target);
+      }
+    };
+    visit(root);
+    return [...found];
+  }
+
+  /** Defines a module that cells can import as `./NAME`. */
+  addModule(name: string, content: string, isJsx: boolean): ts.Diagnostic[] {
+    const path = `${this.#cwd}/${name}.${isJsx ? "tsx" : "ts"}`;
+    this.#write(path, content);
+    this.#modules.add(path);
+    const program = this.#service.getProgram();
+    const file = program?.getSourceFile(path);
+    if (!program || !file) throw new Error(`TypeScript's program lacks the module ${name}`);
+    return diagnosticsOf(program, file);
+  }
+
+  complete(
+    earlier: string,
+    source: string,
+    position: number,
+  ): { entries: ts.CompletionInfo | undefined; cell: ts.SourceFile } {
+    const { cell } = this.#place(earlier, source);
+    return { entries: this.#service.getCompletionsAtPosition(this.cellFile, position, {}), cell };
+  }
+
+  /** Signature and documentation of one candidate, of the position asked for last. */
+  detailsOf(position: number, entry: ts.CompletionEntry): ts.CompletionEntryDetails | undefined {
+    return this.#service.getCompletionEntryDetails(
+      this.cellFile,
+      position,
+      entry.name,
+      {},
+      entry.source,
+      {},
+      entry.data,
+    );
+  }
+
+  inspect(earlier: string, source: string, position: number): ts.QuickInfo | undefined {
+    this.#place(earlier, source);
+    return this.#service.getQuickInfoAtPosition(this.cellFile, position);
+  }
+
+  close(): void {
+    this.#service.dispose();
+    this.#snapshots.clear();
+  }
+}
+
+interface Placed {
+  readonly program: ts.Program;
+  readonly checker: ts.TypeChecker;
+  readonly cell: ts.SourceFile;
+  readonly declared: ts.SourceFile;
+}
+
+/** A checked cell; nothing is emitted where something was found. */
+export interface Compiled {
+  readonly diagnostics: readonly ts.Diagnostic[];
+  readonly emitted: Emitted | null;
+  /** CommonJS of the modules that the cell imports from its folder, by their path. */
+  readonly modules: ReadonlyMap<string, string>;
+  /** Names that the cell declares and that stand for a value, and what gives each one's type. */
+  readonly values: ReadonlyMap<string, () => string>;
+}
+
+function optionsOf(cwd: string): ts.CompilerOptions {
+  const nodeTypes = preloadedPackages().get("@types/node") ?? packagePath("node_modules/@types/node");
+  return {
+    target: ts.ScriptTarget.ES2022,
+    lib: ["lib.es2023.d.ts", "lib.esnext.disposable.d.ts"],
+    module: ts.ModuleKind.ESNext,
+    moduleDetection: ts.ModuleDetectionKind.Force,
+    moduleResolution: ts.ModuleResolutionKind.Bundler,
+    // As tslab has them, for notebooks that were written for it.
+    strict: false,
+    esModuleInterop: true,
+    experimentalDecorators: true,
+    resolveJsonModule: true,
+    jsx: ts.JsxEmit.React,
+    allowJs: true,
+    checkJs: true,
+    // Only Node's own types are loaded unasked: every other package under @types costs start-up time.
+    types: ["node"],
+    typeRoots: [`${cwd}/node_modules/@types`, dirname(nodeTypes)],
+    preserveConstEnums: true,
+    skipLibCheck: true,
+    declaration: true,
+    sourceMap: true,
+    newLine: ts.NewLineKind.LineFeed,
+    rootDir: cwd,
+    outDir: `${cwd}/outDir`,
+  };
+}
+
+function diagnosticsOf(program: ts.Program, file: ts.SourceFile): ts.Diagnostic[] {
+  const syntactic = program.getSyntacticDiagnostics(file);
+  if (syntactic.length > 0) return [...syntactic];
+  const semantic = program.getSemanticDiagnostics(file);
+  if (semantic.length > 0) return [...semantic];
+  return [...program.getDeclarationDiagnostics(file)];
+}
+
+function emit(program: ts.Program, file: ts.SourceFile, transformers?: ts.CustomTransformers): Emitted {
+  const parts = { js: "", map: "", declarations: "" };
+  const write: ts.WriteFileCallback = (path, text) => {
+    if (path.endsWith(".map")) parts.map = text;
+    else if (path.endsWith(".d.ts")) parts.declarations = text;
+    else parts.js = text.replace(/\n?\/\/# sourceMappingURL=\S+\s*$/, "\n");
+  };
+  program.emit(file, write, undefined, undefined, transformers);
+  return parts;
+}
+
+/** A function's body exports nothing; TypeScript writes `export {}` for a module that does not. */
+const dropExports: ts.TransformerFactory<ts.SourceFile> = () => (file) =>
+  ts.factory.updateSourceFile(
+    file,
+    file.statements.filter((statement) => !ts.isExportDeclaration(statement)),
+  );
+
+function commonJs(js: string): string {
+  return ts.transpileModule(js, {
+    fileName: "module.js",
+    compilerOptions: {
+      module: ts.ModuleKind.CommonJS,
+      target: ts.ScriptTarget.ES2022,
+      esModuleInterop: true,
+    },
+  }).outputText;
+}
+
+/** Each value that the cell declares, and its type as text. */
+function valuesOf(checker: ts.TypeChecker, cell: ts.SourceFile): Map<string, () => string> {
+  const { locals } = cell as unknown as { locals?: Map<string, ts.Symbol> };
+  const values = new Map<string, () => string>();
+  for (const [name, local] of locals ?? []) {
+    const symbol = checker.getExportSymbolOfSymbol(local);
+    const target = symbol.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol;
+    const unknown = target.flags === 0 || checker.isUnknownSymbol(target);
+    if (!unknown && !(target.flags & ts.SymbolFlags.Value)) continue;
+    values.set(name, () =>
+      checker.typeToString(checker.getTypeOfSymbol(target), cell, ts.TypeFormatFlags.NoTruncation),
+    );
+  }
+  return values;
+}

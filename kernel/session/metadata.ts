@@ -1,0 +1,29 @@
+/** What the comments before a cell's first line say about it, as tslab has it: `/** @module name *\/`, `@jsx`, `@browser`. */
+import ts from "typescript";
+
+export interface CellMetadata {
+  /** Name under which other cells import this one. */
+  readonly module: string | null;
+  readonly isJsx: boolean;
+  /** Meant for a browser: it is not run. */
+  readonly isBrowser: boolean;
+}
+
+const MODULE_NAME = /^\w+$/;
+
+export function metadataOf(source: string): CellMetadata {
+  // Most cells begin with no such comment: they need no scan.
+  const tags = /^\s*\//.test(source)
+    ? (ts.getLeadingCommentRanges(source, 0) ?? [])
+        .map(({ pos, end }) => source.slice(pos, end))
+        .filter((comment) => comment.startsWith("/**"))
+        .flatMap((comment) => [...comment.matchAll(/@(module|jsx|browser|node)\b[ \t]*([^\s*]*)/g)])
+    : [];
+  const mode = tags.findLast(([, tag]) => tag === "browser" || tag === "node")?.[1];
+  const module = tags.find(([, tag, name]) => tag === "module" && MODULE_NAME.test(name as string))?.[2];
+  return {
+    module: module ?? null,
+    isJsx: tags.some(([, tag]) => tag === "jsx"),
+    isBrowser: mode === "browser",
+  };
+}

@@ -1,0 +1,124 @@
+/** What cells import: packages from the notebook's folder or the kernel's, Node's modules, and modules that cells define. */
+import Module, { createRequire } from "node:module";
+import { dirname, extname, join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { types } from "node:util";
+import vm from "node:vm";
+
+type Exports = Record<string, unknown>;
+/** Parts of Node.js's loader that its types leave out. */
+interface LoadedModule extends NodeJS.Module {
+  _compile(code: string, file: string): void;
+}
+
+// Asynchronous modules, and packages that have nothing for `require`: those can only be awaited.
+const ONLY_IMPORT = new Set(["ERR_REQUIRE_ASYNC_MODULE", "ERR_PACKAGE_PATH_NOT_EXPORTED", "ERR_REQUIRE_ESM"]);
+
+export class CellModules {
+  readonly #cwd: string;
+  readonly #require: NodeJS.Require;
+  readonly #import: (name: string) => Promise<Exports>;
+  /** CommonJS code by path without its extension, and what it exported. */
+  readonly #code = new Map<string, string>();
+  readonly #loaded = new Map<string, LoadedModule>();
+  readonly #views = new WeakMap<object, Exports>();
+  /** What `require` is in a cell. */
+  readonly require: (name: string) => unknown;
+
+  constructor(cwd: string) {
+    this.#cwd = cwd;
+    const file = join(cwd, "cells.js");
+    this.#require = createRequire(file);
+    this.#import = vm.runInThisContext("(name) => import(name)", {
+      filename: file,
+      importModuleDynamically: vm.constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
+    });
+    this.require = this.#requireFrom(cwd, this.#require);
+  }
+
+  /** Gives the code of modules; those that changed are loaded anew by the next import. */
+  update(modules: ReadonlyMap<string, string>): void {
+    for (const [path, code] of modules) {
+      const key = withoutExtension(path);
+      if (this.#code.get(key) === code) continue;
+      this.#code.set(key, code);
+      // A module may have taken values from the one that changed.
+      this.#loaded.clear();
+    }
+  }
+
+  #requireFrom(folder: string, require: NodeJS.Require): NodeJS.Require {
+    return new Proxy(require, {
+      apply: (target, self, args: [string]) =>
+        this.#own(folder, args[0]) ?? Reflect.apply(target, self, args),
+    });
+  }
+
+  #own(folder: string, name: string): unknown {
+    if (typeof name !== "string" || !/^\.{0,2}\//.test(name)) return undefined;
+    const path = name.startsWith("/") ? name : join(folder, name);
+    const key = this.#code.has(path) ? path : withoutExtension(path);
+    const code = this.#code.get(key);
+    if (code === undefined) return undefined;
+    const known = this.#loaded.get(key);
+    if (known) return known.exports;
+    const file = `${key}.js`;
+    const module = new Module(file) as LoadedModule;
+    module.filename = file;
+    module.paths = (Module as unknown as { _nodeModulePaths(folder: string): string[] })._nodeModulePaths(
+      dirname(file),
+    );
+    module.require = this.#requireFrom(dirname(file), createRequire(file)) as NodeJS.Module["require"];
+    this.#loaded.set(key, module);
+    try {
+      module._compile(code, file);
+    } catch (error) {
+      this.#loaded.delete(key);
+      throw error;
+    }
+    return module.exports;
+  }
+
+  /** The module's exports, `default` among them; null where it has to be awaited. */
+  load(name: string): Exports | null {
+    try {
+      return this.#view(this.require(name));
+    } catch (error) {
+      if (ONLY_IMPORT.has(String((error as NodeJS.ErrnoException).code))) return null;
+      throw error;
+    }
+  }
+
+  async later(name: string): Promise<Exports> {
+    return this.#import(name.startsWith(".") ? pathToFileURL(join(this.#cwd, name)).href : name);
+  }
+
+  /** What `import(name)` is in a cell. */
+  async import(name: string): Promise<Exports> {
+    if (/^(file|data|node):/.test(name)) return this.#import(name);
+    return this.load(name) ?? (await this.later(name));
+  }
+
+  #view(exports: unknown): Exports {
+    if (types.isModuleNamespaceObject(exports)) return exports as unknown as Exports;
+    const isObject = (typeof exports === "object" && exports !== null) || typeof exports === "function";
+    if (!isObject) return { default: exports };
+    if ((exports as { __esModule?: unknown }).__esModule) return exports as Exports;
+    const known = this.#views.get(exports as object);
+    if (known) return known;
+    const view: Exports = {};
+    for (const name of Object.keys(exports as object))
+      Object.defineProperty(view, name, {
+        get: () => (exports as Exports)[name],
+        enumerable: true,
+        configurable: true,
+      });
+    Object.defineProperty(view, "default", { value: exports, enumerable: true });
+    this.#views.set(exports as object, view);
+    return view;
+  }
+}
+
+function withoutExtension(path: string): string {
+  return /^\.[cm]?[jt]sx?$/.test(extname(path)) ? path.slice(0, -extname(path).length) : path;
+}

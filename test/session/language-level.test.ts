@@ -1,0 +1,71 @@
+import { suite } from "uvu";
+import * as assert from "uvu/assert";
+import { openSession, written } from "./open.js";
+
+const language = suite("language level");
+const { close, run, textOf, errorOf } = await openSession();
+
+language("using frees at the end of the cell, in reverse order, also when it throws", async () => {
+  const make =
+    "const make = (name: string) => ({ name, [Symbol.dispose]() { console.log('freed ' + name); } });";
+  await run(make);
+  const ran = await run(
+    "using a = make('a'); using b = make('b'); console.log('used ' + a.name + b.name); const kept = a.name;",
+  );
+  assert.is(written(ran), "used ab\nfreed b\nfreed a\n");
+  assert.is(await textOf("kept"), "'a'");
+  const failed = await run("using c = make('c'); throw new Error('x');");
+  assert.is(written(failed), "freed c\n");
+  const waited = await run(
+    "await using d = { async [Symbol.asyncDispose]() { await null; console.log('gone'); } }; 5",
+  );
+  assert.is(written(waited), "gone\n");
+});
+
+language("for await, ES2023, import.meta, export and every form of import run in a cell", async () => {
+  assert.is(
+    await textOf("let all = ''; for await (const x of [1, Promise.resolve(2)]) all += x; all"),
+    "'12'",
+  );
+  assert.is(await textOf("[3, 1, 2].toSorted().with(0, 9).findLast((x) => x > 2)"), "3");
+  assert.is(await textOf("import.meta.dirname === process.cwd()"), "true");
+  await run("export const exported = 4; export function doubled() { return exported * 2; }");
+  assert.is(await textOf("doubled() + exported"), "12");
+  assert.is(
+    await textOf(`const before = basename("/a/b");
+import { basename } from "node:path"; import path, { type ParsedPath } from "node:path"; import * as fs from "node:fs";
+import "node:os"; const parsed: ParsedPath = path.parse("/x/y.z"); [before, parsed.ext, typeof fs.statSync].join()`),
+    "'b,.z,function'",
+  );
+  assert.is(await textOf("basename('/later/cell')"), "'cell'");
+});
+
+language("labels, loops without braces and generators survive what is added to loops", async () => {
+  assert.is(
+    await textOf(`const seen: number[] = [];
+outer: for (const i of [1, 2, 3]) for (let j = 0; ; j++) if (j > i) continue outer; else if (i > 2) break outer; else seen.push(i * 10 + j);
+let k = 0; do k++; while (k < 3); while (k < 6) k++; for (const key in { a: 1, b: 2 }) seen.push(key.length);
+function* up() { for (let i = 0; ; i++) yield i; } for (const x of up()) { if (x > 2) break; seen.push(x); }
+[k, ...seen].join()`),
+    "'6,10,11,20,21,22,1,1,0,1,2'",
+  );
+});
+
+language("one cell run 20 times gives the same, and var inside of blocks is known later", async () => {
+  for (let i = 0; i < 20; i++)
+    assert.is(
+      await textOf(
+        "const a = 1; let b = [a]; class C {} enum E { X } for (var v = 0; v < 3; v++); b.length + E.X + v",
+      ),
+      "4",
+    );
+  assert.is(await textOf("v"), "3");
+});
+
+language("a syntax error at the end of the cell is told within it", async () => {
+  const { traceback } = await errorOf("function open() {\n  return (1");
+  assert.match(traceback[0] as string, /line 2, column \d+: TS1005/);
+});
+
+language.after(close);
+language.run();
