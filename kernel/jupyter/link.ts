@@ -1,5 +1,6 @@
 /** What the thread of the sockets and the thread of user code tell each other. */
 import type { MessagePort } from "node:worker_threads";
+import type { Descriptors } from "./descriptors.js";
 import type { Header, Message } from "./wire.js";
 
 /** The connection file, as Jupyter writes it. */
@@ -17,6 +18,7 @@ export interface Connection {
 
 export interface SocketsData {
   connection: Connection;
+  descriptors: Descriptors;
   /** One Int32: how many execute requests have arrived so far. */
   arrived: SharedArrayBuffer;
   /** One Int32, an {@link InputState}: user code's thread sleeps on it while the reader types. */

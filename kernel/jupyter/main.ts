@@ -2,9 +2,10 @@
  * The kernel's process: `node dist/kernel/jupyter/main.js CONNECTION_FILE`. Imports nothing of the library before the sockets
  * run: they answer while TypeScript is loaded, and say why when the library cannot be.
  */
-import { readFileSync } from "node:fs";
+import { readFileSync, writeSync } from "node:fs";
 import { MessageChannel, Worker } from "node:worker_threads";
 import type { Session } from "../session/index.js";
+import { leadAway } from "./descriptors.js";
 import type { Connection, SocketsData, ToMain, ToSockets } from "./link.js";
 import { Reader } from "./reader.js";
 import { Server } from "./server.js";
@@ -12,8 +13,11 @@ import { Server } from "./server.js";
 // A session takes process.exit away from cells.
 const exit = process.exit.bind(process);
 
+// The server's log: file descriptor 2 until the streams are led away.
+let log = 2;
+
 function fail(code: number, text: string): never {
-  process.stderr.write(`p2plab kernel: ${text}\n`);
+  writeSync(log, `p2plab kernel: ${text}\n`);
   return exit(code);
 }
 
@@ -54,11 +58,13 @@ async function openSession(): Promise<Session> {
 const answers = new MessageChannel();
 const data: SocketsData = {
   connection: connectionOf(process.argv[2]),
+  descriptors: leadAway(),
   arrived: new SharedArrayBuffer(4),
   input: new SharedArrayBuffer(4),
   stopping: new SharedArrayBuffer(4),
   answers: answers.port1,
 };
+log = data.descriptors.log;
 const sockets = new Worker(new URL("./sockets.js", import.meta.url), {
   workerData: data,
   transferList: [answers.port1],

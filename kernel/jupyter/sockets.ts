@@ -6,10 +6,11 @@ import { readFileSync, writeSync } from "node:fs";
 import { createRequire } from "node:module";
 import { parentPort, workerData } from "node:worker_threads";
 import { Reply, Router, XPublisher } from "zeromq";
+import { DescriptorReader } from "./descriptors.js";
 import { InputState, type Request, type SocketsData, type ToMain, type ToSockets } from "./link.js";
 import { type Message, type Outgoing, PROTOCOL_VERSION, Wire } from "./wire.js";
 
-const { connection, arrived, input, answers, stopping } = workerData as SocketsData;
+const { connection, descriptors, arrived, input, answers, stopping } = workerData as SocketsData;
 const wire = new Wire(connection.key, connection.signature_scheme);
 const arrivals = new Int32Array(arrived);
 const inputState = new Int32Array(input);
@@ -51,13 +52,10 @@ const controlOut = new Outbox(control);
 const stdinOut = new Outbox(stdin);
 const iopubOut = new Outbox(iopub);
 
-/**
- * To the server's log, and by the file descriptor: process.stderr of a thread goes through the main thread's, where the session
- * would show it in a cell.
- */
+/** To the server's log: process.stderr of a thread goes through the main thread's, where the session would show it in a cell. */
 function complain(error: unknown): void {
   try {
-    writeSync(2, `p2plab kernel: ${error instanceof Error ? error.message : String(error)}\n`);
+    writeSync(descriptors.log, `p2plab kernel: ${error instanceof Error ? error.message : String(error)}\n`);
   } catch {
     // Nobody reads the log, or it is full.
   }
@@ -225,6 +223,16 @@ function interrupt(): void {
   }, PATIENCE_MS).unref();
 }
 
+/** What native code, or a child, wrote to the process's own streams goes to the cell that runs or ran last. */
+const readers = (["stdout", "stderr"] as const).flatMap((name) => {
+  const descriptor = descriptors[name];
+  const take = (text: string) => {
+    if (running) publish("stream", { name, text }, running);
+    else writeSync(descriptors.log, text);
+  };
+  return descriptor === null ? [] : [new DescriptorReader(descriptor, take)];
+});
+
 function tell(message: ToMain): void {
   main?.postMessage(message);
 }
@@ -275,6 +283,10 @@ function kernelInfo(): Record<string, unknown> {
 main.on("message", (message: ToSockets) => {
   switch (message.kind) {
     case "publish":
+      // Before a cell begins, and before it is said to be over, all that was written belongs to the one before, or to it.
+      if (message.type === "execute_input" || message.type === "status") {
+        for (const reader of readers) reader.drain();
+      }
       if (message.type === "execute_input") running = message.parent;
       return publish(message.type, message.json, message.parent, message);
     case "reply": {

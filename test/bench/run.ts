@@ -34,6 +34,10 @@ interface Bench {
 }
 
 const BENCHES: Readonly<Record<string, Bench>> = {
+  kernel: {
+    describes: "the Jupyter kernel beside plain tslab, which preloads nothing: start-up, cells, memory, stopping",
+    run: async (options) => (await import("./kernel.js")).kernelBench(options),
+  },
   lab: {
     describes: "the measurement library over recordings and simulations, without GPUs",
     run: async (options) => (await import("./lab.js")).labBench(options),

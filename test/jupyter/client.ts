@@ -4,7 +4,7 @@
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { createHmac, randomUUID } from "node:crypto";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, openSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -41,6 +41,10 @@ export interface ClientOptions {
   env?: Record<string, string>;
   /** The kernel's main file; default the one that was built. */
   program?: string;
+  /** Arguments of another kernel's program, given the connection file. */
+  args?: (file: string) => readonly string[];
+  /** Where the kernel's stderr goes; default a socket, of which `log` is read. */
+  logFile?: string;
   /** Leaves the waiting for the first answer to the test. */
   ready?: boolean;
 }
@@ -78,11 +82,15 @@ export class KernelClient {
     };
     this.connection = connection;
     writeFileSync(file, JSON.stringify(connection));
-    this.process = spawn(process.execPath, [options.program ?? PROGRAM, file], {
-      cwd: options.cwd ?? this.folder,
-      env: { ...process.env, JPY_PARENT_PID: String(process.pid), ...options.env },
-      stdio: ["ignore", "pipe", "pipe"],
-    });
+    this.process = spawn(
+      process.execPath,
+      [options.program ?? PROGRAM, ...(options.args?.(file) ?? [file])],
+      {
+        cwd: options.cwd ?? this.folder,
+        env: { ...process.env, JPY_PARENT_PID: String(process.pid), ...options.env },
+        stdio: ["ignore", "pipe", options.logFile ? openSync(options.logFile, "a") : "pipe"],
+      },
+    );
     for (const stream of [this.process.stdout, this.process.stderr]) {
       stream?.setEncoding("utf8").on("data", (text: string) => {
         this.log += text;
