@@ -24,15 +24,15 @@ export interface Inspection {
   readonly tags: readonly { readonly name: string; readonly text: string }[];
 }
 
-/** So few candidates are looked up each: that takes a millisecond apiece. */
-const SIGNATURES = 12;
+/** Of so many candidates at most, the type of each is written out. */
+const SIGNATURES = 40;
 const WORD = /[\p{ID_Continue}$\u200c\u200d]/u;
 
 export function completionOf(
   source: string,
   position: number,
   entries: readonly ts.CompletionEntry[],
-  detailsOf: (entry: ts.CompletionEntry) => ts.CompletionEntryDetails | undefined,
+  signatureOf: (entry: ts.CompletionEntry) => string | null,
 ): Completion {
   const at = Math.max(0, Math.min(position, source.length));
   let start = at;
@@ -51,7 +51,7 @@ export function completionOf(
   const candidates = ranked.map(({ entry }) => ({
     name: entry.name,
     kind: entry.kind,
-    signature: signed ? joined(detailsOf(entry)?.displayParts) || null : null,
+    signature: signed ? signatureOf(entry) : null,
   }));
   return { start, end, candidates };
 }

@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import vm from "node:vm";
 import type ts from "typescript";
-import { Compiler } from "./compiler.js";
+import { type Candidates, Compiler } from "./compiler.js";
 import { type Declaration, declarationsOf, merged, textOf } from "./declarations.js";
 import { type Diagnostic, diagnosticOf } from "./diagnostic.js";
 import { type CellMetadata, metadataOf } from "./metadata.js";
@@ -63,6 +63,26 @@ export class Cells {
       resolve: (name: string) => pathToFileURL((this.#modules.require as NodeJS.Require).resolve(name)).href,
     };
     Object.defineProperty(globalThis, HANDOVER, { value: null, writable: true, configurable: true });
+  }
+
+  /**
+   * Makes names known as if a cell had imported them, without asking TypeScript: they are the kernel's own.
+   * @param imports by module: each name, and the export that it stands for; `*` for all of them.
+   */
+  preload(imports: Readonly<Record<string, Readonly<Record<string, string>>>>): void {
+    const bindings: Record<string, Binding> = {};
+    const statements: string[] = [];
+    for (const [module, names] of Object.entries(imports)) {
+      const exports = this.#modules.load(module);
+      for (const [name, exported] of Object.entries(names)) {
+        const value = exported === "*" ? exports : exports?.[exported];
+        bindings[name] = [() => value, () => undefined];
+        const what = exported === "*" ? `* as ${name}` : `{ ${exported} as ${name} }`;
+        statements.push(`import ${what} from ${JSON.stringify(module)};`);
+      }
+    }
+    this.scope.declare(bindings);
+    this.#declared = declarationsOf(statements.join("\n"), () => true);
   }
 
   /** @param count the cell's execution count; null when it is not counted. */
@@ -151,12 +171,8 @@ export class Cells {
     this.#interrupt?.(interruption());
   }
 
-  complete(source: string, position: number): ReturnType<Compiler["complete"]> {
+  complete(source: string, position: number): Candidates {
     return this.#compiler.complete(textOf(this.#declared), source, position);
-  }
-
-  detailsOf(position: number, entry: ts.CompletionEntry): ts.CompletionEntryDetails | undefined {
-    return this.#compiler.detailsOf(position, entry);
   }
 
   inspect(source: string, position: number): ts.QuickInfo | undefined {

@@ -3,9 +3,10 @@
  * of its own whose scope stands inside that of the declarations: what it does not declare is looked up there.
  */
 import { dirname, join } from "node:path";
-import ts from "typescript";
+import type ts from "typescript";
 import { packagePath } from "../lab/index.js";
 import { forwardTypeScriptLookups, preloadedPackages } from "./packages.js";
+import { tsc } from "./typescript.js";
 
 /** What TypeScript makes of one file. */
 export interface Emitted {
@@ -49,15 +50,15 @@ export class Compiler {
     this.#write(this.cellFile, "");
     this.#write(this.#earlierFile, "export {};\n");
     this.#options = optionsOf(this.#cwd);
-    this.#service = ts.createLanguageService(this.#host(), ts.createDocumentRegistry(true, this.#cwd));
+    this.#service = tsc.createLanguageService(this.#host(), tsc.createDocumentRegistry(true, this.#cwd));
   }
 
   #host(): ts.LanguageServiceHost {
-    const system = { ...ts.sys };
+    const system = { ...tsc.sys };
     forwardTypeScriptLookups(system, this.#cwd);
     const readFile = (path: string, encoding?: string) =>
       this.#texts.get(path)?.text ?? system.readFile(path, encoding);
-    const library = dirname(ts.getDefaultLibFilePath(this.#options));
+    const library = dirname(tsc.getDefaultLibFilePath(this.#options));
     return {
       getCompilationSettings: () => this.#options,
       getScriptFileNames: () => [this.#earlierFile, this.cellFile, ...this.#modules],
@@ -69,12 +70,12 @@ export class Compiler {
         if (known?.version === version) return known.snapshot;
         const text = readFile(path);
         if (text === undefined) return undefined;
-        const snapshot = ts.ScriptSnapshot.fromString(text);
+        const snapshot = tsc.ScriptSnapshot.fromString(text);
         this.#snapshots.set(path, { version, snapshot });
         return snapshot;
       },
       getCurrentDirectory: () => this.#cwd,
-      getDefaultLibFileName: (options) => join(library, ts.getDefaultLibFileName(options)),
+      getDefaultLibFileName: (options) => join(library, tsc.getDefaultLibFileName(options)),
       useCaseSensitiveFileNames: () => true,
       fileExists: (path) => this.#texts.has(path) || system.fileExists(path),
       readFile,
@@ -90,7 +91,7 @@ export class Compiler {
     const own = this.#texts.get(path);
     if (own) return String(own.version);
     if (!path.startsWith(`${this.#cwd}/`) || path.includes("/node_modules/")) return "0";
-    return String(ts.sys.getModifiedTime?.(path)?.getTime() ?? 0);
+    return String(tsc.sys.getModifiedTime?.(path)?.getTime() ?? 0);
   }
 
   #write(path: string, text: string): void {
@@ -166,26 +167,16 @@ export class Compiler {
     return diagnosticsOf(program, file);
   }
 
-  complete(
-    earlier: string,
-    source: string,
-    position: number,
-  ): { entries: ts.CompletionInfo | undefined; cell: ts.SourceFile } {
-    const { cell } = this.#place(earlier, source);
-    return { entries: this.#service.getCompletionsAtPosition(this.cellFile, position, {}), cell };
-  }
-
-  /** Signature and documentation of one candidate, of the position asked for last. */
-  detailsOf(position: number, entry: ts.CompletionEntry): ts.CompletionEntryDetails | undefined {
-    return this.#service.getCompletionEntryDetails(
-      this.cellFile,
-      position,
-      entry.name,
-      {},
-      entry.source,
-      {},
-      entry.data,
-    );
+  complete(earlier: string, source: string, position: number): Candidates {
+    const { checker, cell } = this.#place(earlier, source);
+    const found = this.#service.getCompletionsAtPosition(this.cellFile, position, { includeSymbol: true });
+    const signatureOf = ({ symbol }: ts.CompletionEntry) => {
+      if (!symbol) return null;
+      const target = symbol.flags & tsc.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol;
+      if (!(target.flags & tsc.SymbolFlags.Value)) return null;
+      return checker.typeToString(checker.getTypeOfSymbolAtLocation(target, cell), cell);
+    };
+    return { entries: found?.entries ?? [], signatureOf };
   }
 
   inspect(earlier: string, source: string, position: number): ts.QuickInfo | undefined {
@@ -197,6 +188,12 @@ export class Compiler {
     this.#service.dispose();
     this.#snapshots.clear();
   }
+}
+
+/** What may stand at a position, and each one's type as text; null for what is no value. */
+export interface Candidates {
+  readonly entries: readonly ts.CompletionEntry[];
+  signatureOf(entry: ts.CompletionEntry): string | null;
 }
 
 interface Placed {
@@ -219,17 +216,17 @@ export interface Compiled {
 function optionsOf(cwd: string): ts.CompilerOptions {
   const nodeTypes = preloadedPackages().get("@types/node") ?? packagePath("node_modules/@types/node");
   return {
-    target: ts.ScriptTarget.ES2022,
+    target: tsc.ScriptTarget.ES2022,
     lib: ["lib.es2023.d.ts", "lib.esnext.disposable.d.ts"],
-    module: ts.ModuleKind.ESNext,
-    moduleDetection: ts.ModuleDetectionKind.Force,
-    moduleResolution: ts.ModuleResolutionKind.Bundler,
+    module: tsc.ModuleKind.ESNext,
+    moduleDetection: tsc.ModuleDetectionKind.Force,
+    moduleResolution: tsc.ModuleResolutionKind.Bundler,
     // As tslab has them, for notebooks that were written for it.
     strict: false,
     esModuleInterop: true,
     experimentalDecorators: true,
     resolveJsonModule: true,
-    jsx: ts.JsxEmit.React,
+    jsx: tsc.JsxEmit.React,
     allowJs: true,
     checkJs: true,
     // Only Node's own types are loaded unasked: every other package under @types costs start-up time.
@@ -239,7 +236,7 @@ function optionsOf(cwd: string): ts.CompilerOptions {
     skipLibCheck: true,
     declaration: true,
     sourceMap: true,
-    newLine: ts.NewLineKind.LineFeed,
+    newLine: tsc.NewLineKind.LineFeed,
     rootDir: cwd,
     outDir: `${cwd}/outDir`,
   };
@@ -266,17 +263,17 @@ function emit(program: ts.Program, file: ts.SourceFile, transformers?: ts.Custom
 
 /** A function's body exports nothing; TypeScript writes `export {}` for a module that does not. */
 const dropExports: ts.TransformerFactory<ts.SourceFile> = () => (file) =>
-  ts.factory.updateSourceFile(
+  tsc.factory.updateSourceFile(
     file,
-    file.statements.filter((statement) => !ts.isExportDeclaration(statement)),
+    file.statements.filter((statement) => !tsc.isExportDeclaration(statement)),
   );
 
 function commonJs(js: string): string {
-  return ts.transpileModule(js, {
+  return tsc.transpileModule(js, {
     fileName: "module.js",
     compilerOptions: {
-      module: ts.ModuleKind.CommonJS,
-      target: ts.ScriptTarget.ES2022,
+      module: tsc.ModuleKind.CommonJS,
+      target: tsc.ScriptTarget.ES2022,
       esModuleInterop: true,
     },
   }).outputText;
@@ -288,11 +285,11 @@ function valuesOf(checker: ts.TypeChecker, cell: ts.SourceFile): Map<string, () 
   const values = new Map<string, () => string>();
   for (const [name, local] of locals ?? []) {
     const symbol = checker.getExportSymbolOfSymbol(local);
-    const target = symbol.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol;
+    const target = symbol.flags & tsc.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol;
     const unknown = target.flags === 0 || checker.isUnknownSymbol(target);
-    if (!unknown && !(target.flags & ts.SymbolFlags.Value)) continue;
+    if (!unknown && !(target.flags & tsc.SymbolFlags.Value)) continue;
     values.set(name, () =>
-      checker.typeToString(checker.getTypeOfSymbol(target), cell, ts.TypeFormatFlags.NoTruncation),
+      checker.typeToString(checker.getTypeOfSymbol(target), cell, tsc.TypeFormatFlags.NoTruncation),
     );
   }
   return values;

@@ -2,7 +2,8 @@
  * What earlier cells have declared, as the text of a declaration file: what a new cell declares takes the place of what had its
  * name. Every statement declares one name, so that names can go one by one.
  */
-import ts from "typescript";
+import type ts from "typescript";
+import { tsc } from "./typescript.js";
 
 /** The statement, or an overload, that declares a name. */
 export interface Declaration {
@@ -15,15 +16,15 @@ export interface Declaration {
 
 /** @param text of a declaration file that TypeScript has written. */
 export function declarationsOf(text: string, isValue: (name: string) => boolean): Declaration[] {
-  const file = ts.createSourceFile("declarations.d.ts", text, ts.ScriptTarget.ES2022, true);
+  const file = tsc.createSourceFile("declarations.d.ts", text, tsc.ScriptTarget.ES2022, true);
   const whole = (node: ts.Node) =>
     text.slice(node.getFullStart(), node.getStart()) +
     text.slice(node.getStart(), node.end).replace(/^export (default )?/, "");
   return file.statements.flatMap((statement): Declaration[] => {
-    if (ts.isVariableStatement(statement)) {
+    if (tsc.isVariableStatement(statement)) {
       const { declarations, flags } = statement.declarationList;
       // `using` can be declared nowhere else: to later cells it is a constant.
-      const keyword = flags & ts.NodeFlags.Let ? "let" : flags & ts.NodeFlags.BlockScoped ? "const" : "var";
+      const keyword = flags & tsc.NodeFlags.Let ? "let" : flags & tsc.NodeFlags.BlockScoped ? "const" : "var";
       const comment = text.slice(statement.getFullStart(), statement.getStart()).trim();
       return declarations.map((declaration) => ({
         name: declaration.name.getText(),
@@ -32,15 +33,15 @@ export function declarationsOf(text: string, isValue: (name: string) => boolean)
         text: `${comment && `${comment}\n`}declare ${keyword} ${declaration.getText()};`,
       }));
     }
-    if (ts.isImportDeclaration(statement)) return importsOf(statement, isValue);
-    if (ts.isImportEqualsDeclaration(statement))
+    if (tsc.isImportDeclaration(statement)) return importsOf(statement, isValue);
+    if (tsc.isImportEqualsDeclaration(statement))
       return [{ name: statement.name.text, value: true, type: true, text: whole(statement) }];
-    if (ts.isExportDeclaration(statement) || ts.isExportAssignment(statement)) return [];
+    if (tsc.isExportDeclaration(statement) || tsc.isExportAssignment(statement)) return [];
     const { name } = statement as ts.DeclarationStatement;
-    if (!name || !ts.isIdentifier(name)) return [];
-    const isClass = ts.isClassDeclaration(statement) || ts.isEnumDeclaration(statement);
-    const isType = ts.isInterfaceDeclaration(statement) || ts.isTypeAliasDeclaration(statement);
-    const isSpace = ts.isModuleDeclaration(statement);
+    if (!name || !tsc.isIdentifier(name)) return [];
+    const isClass = tsc.isClassDeclaration(statement) || tsc.isEnumDeclaration(statement);
+    const isType = tsc.isInterfaceDeclaration(statement) || tsc.isTypeAliasDeclaration(statement);
+    const isSpace = tsc.isModuleDeclaration(statement);
     return [
       {
         name: name.text,
@@ -65,7 +66,7 @@ function importsOf(statement: ts.ImportDeclaration, isValue: (name: string) => b
   const found = clause.name ? [make(clause.name, clause.name.text)] : [];
   const { namedBindings } = clause;
   if (!namedBindings) return found;
-  if (ts.isNamespaceImport(namedBindings))
+  if (tsc.isNamespaceImport(namedBindings))
     return [...found, make(namedBindings.name, namedBindings.getText())];
   return [
     ...found,

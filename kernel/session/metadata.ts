@@ -1,5 +1,5 @@
 /** What the comments before a cell's first line say about it, as tslab has it: `/** @module name *\/`, `@jsx`, `@browser`. */
-import ts from "typescript";
+import { tsc } from "./typescript.js";
 
 export interface CellMetadata {
   /** Name under which other cells import this one. */
@@ -14,7 +14,7 @@ const MODULE_NAME = /^\w+$/;
 export function metadataOf(source: string): CellMetadata {
   // Most cells begin with no such comment: they need no scan.
   const tags = /^\s*\//.test(source)
-    ? (ts.getLeadingCommentRanges(source, 0) ?? [])
+    ? (tsc.getLeadingCommentRanges(source, 0) ?? [])
         .map(({ pos, end }) => source.slice(pos, end))
         .filter((comment) => comment.startsWith("/**"))
         .flatMap((comment) => [...comment.matchAll(/@(module|jsx|browser|node)\b[ \t]*([^\s*]*)/g)])

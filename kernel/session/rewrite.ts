@@ -2,7 +2,8 @@
  * What a cell's code becomes before TypeScript emits it: names of earlier cells are looked up in the session's scope, imports are
  * loaded, the last expression is kept, and every loop can be stopped.
  */
-import ts from "typescript";
+import type ts from "typescript";
+import { tsc } from "./typescript.js";
 
 /** Names by which a cell's code reaches the session. */
 export const SCOPE = "$p2plab_scope";
@@ -10,7 +11,7 @@ export const CELL = "$p2plab_cell";
 export const STOP = "$p2plab_stop";
 export const LOAD = "$p2plab_load";
 
-const { factory } = ts;
+const { factory } = tsc;
 
 interface Imported {
   /** Loaded with a value: types leave no trace. */
@@ -34,11 +35,11 @@ export function rewriteCell(
   const imported: Imported = {
     isValue: (name) => {
       const symbol = checker.getSymbolAtLocation(name);
-      if (!symbol || !(symbol.flags & ts.SymbolFlags.Alias)) return true;
+      if (!symbol || !(symbol.flags & tsc.SymbolFlags.Alias)) return true;
       const target = checker.getAliasedSymbol(symbol);
       // Of a package without types nothing is known but that it is there.
       return (
-        target.flags === 0 || (target.flags & ts.SymbolFlags.Value) !== 0 || checker.isUnknownSymbol(target)
+        target.flags === 0 || (target.flags & tsc.SymbolFlags.Value) !== 0 || checker.isUnknownSymbol(target)
       );
     },
   };
@@ -46,73 +47,73 @@ export function rewriteCell(
   return (context) => {
     const earlierName = (node: ts.Identifier): ts.Expression | null =>
       names.has(node.text) && isEarlier(checker.getSymbolAtLocation(node), node.text)
-        ? ts.setTextRange(inScope(node.text), node)
+        ? tsc.setTextRange(inScope(node.text), node)
         : null;
 
     /** Called by its bare name: `this` of the function is not the scope. */
     const callee = (node: ts.Expression): ts.Expression => {
-      const found = ts.isIdentifier(node) ? earlierName(node) : null;
-      if (!found) return ts.visitNode(node, visit, ts.isExpression) as ts.Expression;
+      const found = tsc.isIdentifier(node) ? earlierName(node) : null;
+      if (!found) return tsc.visitNode(node, visit, tsc.isExpression) as ts.Expression;
       const bare = factory.createParenthesizedExpression(
         factory.createComma(factory.createNumericLiteral(0), found),
       );
-      return ts.setTextRange(bare, node);
+      return tsc.setTextRange(bare, node);
     };
 
     const visit = (node: ts.Node): ts.VisitResult<ts.Node | undefined> => {
-      if (ts.isIdentifier(node)) return earlierName(node) ?? node;
-      if (ts.isExpressionWithTypeArguments(node)) {
+      if (tsc.isIdentifier(node)) return earlierName(node) ?? node;
+      if (tsc.isExpressionWithTypeArguments(node)) {
         const { expression } = node;
-        return ts.isHeritageClause(node.parent) && node.parent.token === ts.SyntaxKind.ImplementsKeyword
+        return tsc.isHeritageClause(node.parent) && node.parent.token === tsc.SyntaxKind.ImplementsKeyword
           ? node
           : factory.updateExpressionWithTypeArguments(
               node,
-              ts.visitNode(expression, visit, ts.isExpression) as ts.Expression,
+              tsc.visitNode(expression, visit, tsc.isExpression) as ts.Expression,
               node.typeArguments,
             );
       }
-      if (ts.isTypeNode(node) || ts.isInterfaceDeclaration(node) || ts.isTypeAliasDeclaration(node))
+      if (tsc.isTypeNode(node) || tsc.isInterfaceDeclaration(node) || tsc.isTypeAliasDeclaration(node))
         return node;
-      if (ts.isPropertyAccessExpression(node)) {
-        const target = ts.visitNode(node.expression, visit, ts.isExpression) as ts.Expression;
+      if (tsc.isPropertyAccessExpression(node)) {
+        const target = tsc.visitNode(node.expression, visit, tsc.isExpression) as ts.Expression;
         return factory.updatePropertyAccessExpression(node, target, node.name);
       }
-      if (ts.isShorthandPropertyAssignment(node)) return shorthand(node);
-      if (ts.isCallExpression(node)) {
-        if (node.expression.kind === ts.SyntaxKind.ImportKeyword) {
+      if (tsc.isShorthandPropertyAssignment(node)) return shorthand(node);
+      if (tsc.isCallExpression(node)) {
+        if (node.expression.kind === tsc.SyntaxKind.ImportKeyword) {
           const load = factory.createPropertyAccessExpression(factory.createIdentifier(CELL), "import");
           const args = node.arguments
             .slice(0, 1)
-            .map((one) => ts.visitNode(one, visit, ts.isExpression) as ts.Expression);
-          return ts.setTextRange(factory.createCallExpression(load, undefined, args), node);
+            .map((one) => tsc.visitNode(one, visit, tsc.isExpression) as ts.Expression);
+          return tsc.setTextRange(factory.createCallExpression(load, undefined, args), node);
         }
         return factory.updateCallExpression(
           node,
           callee(node.expression),
           node.typeArguments,
-          ts.visitNodes(node.arguments, visit, ts.isExpression),
+          tsc.visitNodes(node.arguments, visit, tsc.isExpression),
         );
       }
-      if (ts.isTaggedTemplateExpression(node)) {
+      if (tsc.isTaggedTemplateExpression(node)) {
         return factory.updateTaggedTemplateExpression(
           node,
           callee(node.tag),
           node.typeArguments,
-          ts.visitNode(node.template, visit, ts.isTemplateLiteral) as ts.TemplateLiteral,
+          tsc.visitNode(node.template, visit, tsc.isTemplateLiteral) as ts.TemplateLiteral,
         );
       }
-      if (ts.isMetaProperty(node) && node.keywordToken === ts.SyntaxKind.ImportKeyword)
+      if (tsc.isMetaProperty(node) && node.keywordToken === tsc.SyntaxKind.ImportKeyword)
         return factory.createPropertyAccessExpression(factory.createIdentifier(CELL), "meta");
-      if (ts.isIterationStatement(node, false)) return stoppable(node);
-      return ts.visitEachChild(node, visit, context);
+      if (tsc.isIterationStatement(node, false)) return stoppable(node);
+      return tsc.visitEachChild(node, visit, context);
     };
 
     const shorthand = (node: ts.ShorthandPropertyAssignment): ts.Node => {
       const { name, objectAssignmentInitializer: initial } = node;
-      const fallback = initial && (ts.visitNode(initial, visit, ts.isExpression) as ts.Expression);
+      const fallback = initial && (tsc.visitNode(initial, visit, tsc.isExpression) as ts.Expression);
       if (!isEarlier(checker.getShorthandAssignmentValueSymbol(node), name.text))
         return factory.updateShorthandPropertyAssignment(node, name, fallback);
-      const value = ts.setTextRange(inScope(name.text), name);
+      const value = tsc.setTextRange(inScope(name.text), name);
       return factory.createPropertyAssignment(
         factory.createIdentifier(name.text),
         fallback ? factory.createAssignment(value, fallback) : value,
@@ -120,7 +121,7 @@ export function rewriteCell(
     };
 
     const stoppable = (node: ts.IterationStatement): ts.Node => {
-      const inner = ts.visitEachChild(node, visit, context);
+      const inner = tsc.visitEachChild(node, visit, context);
       const asked = factory.createCallExpression(factory.createIdentifier(LOAD), undefined, [
         factory.createIdentifier(STOP),
         factory.createNumericLiteral(0),
@@ -130,13 +131,13 @@ export function rewriteCell(
         asked,
         factory.createExpressionStatement(factory.createCallExpression(stops, undefined, [])),
       );
-      const rest = ts.isBlock(inner.statement) ? inner.statement.statements : [inner.statement];
-      const body = ts.setTextRange(factory.createBlock([check, ...rest], false), inner.statement);
-      if (ts.isForStatement(inner))
+      const rest = tsc.isBlock(inner.statement) ? inner.statement.statements : [inner.statement];
+      const body = tsc.setTextRange(factory.createBlock([check, ...rest], false), inner.statement);
+      if (tsc.isForStatement(inner))
         return factory.updateForStatement(inner, inner.initializer, inner.condition, inner.incrementor, body);
-      if (ts.isForInStatement(inner))
+      if (tsc.isForInStatement(inner))
         return factory.updateForInStatement(inner, inner.initializer, inner.expression, body);
-      if (ts.isForOfStatement(inner))
+      if (tsc.isForOfStatement(inner))
         return factory.updateForOfStatement(
           inner,
           inner.awaitModifier,
@@ -144,7 +145,7 @@ export function rewriteCell(
           inner.expression,
           body,
         );
-      if (ts.isWhileStatement(inner)) return factory.updateWhileStatement(inner, inner.expression, body);
+      if (tsc.isWhileStatement(inner)) return factory.updateWhileStatement(inner, inner.expression, body);
       const { expression } = inner as ts.DoStatement;
       return factory.updateDoStatement(inner as ts.DoStatement, body, expression);
     };
@@ -154,13 +155,13 @@ export function rewriteCell(
       let modules = 0;
       const imports: ts.Statement[] = [];
       const rest = file.statements.flatMap((statement): ts.Statement[] => {
-        if (ts.isImportDeclaration(statement)) {
+        if (tsc.isImportDeclaration(statement)) {
           imports.push(...importStatements(statement, imported, modules++));
           return [];
         }
         if (
-          ts.isImportEqualsDeclaration(statement) &&
-          ts.isExternalModuleReference(statement.moduleReference)
+          tsc.isImportEqualsDeclaration(statement) &&
+          tsc.isExternalModuleReference(statement.moduleReference)
         ) {
           const { expression } = statement.moduleReference;
           const call = factory.createCallExpression(factory.createIdentifier("require"), undefined, [
@@ -169,25 +170,25 @@ export function rewriteCell(
           imports.push(constant(statement.name, call));
           return [];
         }
-        if (ts.isExportDeclaration(statement)) return [];
-        if (ts.isExportAssignment(statement))
+        if (tsc.isExportDeclaration(statement)) return [];
+        if (tsc.isExportAssignment(statement))
           return [
             factory.createExpressionStatement(
-              ts.visitNode(statement.expression, visit, ts.isExpression) as ts.Expression,
+              tsc.visitNode(statement.expression, visit, tsc.isExpression) as ts.Expression,
             ),
           ];
-        const visited = ts.visitNode(statement, visit, ts.isStatement) as ts.Statement | undefined;
+        const visited = tsc.visitNode(statement, visit, tsc.isStatement) as ts.Statement | undefined;
         if (!visited) return [];
         if (statement === last) {
           const { expression } = visited as ts.ExpressionStatement;
           const value = factory.createPropertyAccessExpression(factory.createIdentifier(CELL), "value");
           const kept = factory.createAssignment(
             value,
-            ts.isCommaListExpression(expression) || ts.isBinaryExpression(expression)
+            tsc.isCommaListExpression(expression) || tsc.isBinaryExpression(expression)
               ? factory.createParenthesizedExpression(expression)
               : expression,
           );
-          return [ts.setTextRange(factory.createExpressionStatement(kept), statement)];
+          return [tsc.setTextRange(factory.createExpressionStatement(kept), statement)];
         }
         return [withoutExport(visited)];
       });
@@ -198,16 +199,16 @@ export function rewriteCell(
 
 /** The expression that a cell ends in; what is exported after it does not count. */
 function lastExpressionOf(file: ts.SourceFile): ts.Statement | null {
-  const statements = file.statements.filter((statement) => !ts.isExportDeclaration(statement));
+  const statements = file.statements.filter((statement) => !tsc.isExportDeclaration(statement));
   const last = statements.at(-1);
-  return last && ts.isExpressionStatement(last) ? last : null;
+  return last && tsc.isExpressionStatement(last) ? last : null;
 }
 
 function constant(name: ts.BindingName, value: ts.Expression): ts.Statement {
   const declaration = factory.createVariableDeclaration(name, undefined, undefined, value);
   return factory.createVariableStatement(
     undefined,
-    factory.createVariableDeclarationList([declaration], ts.NodeFlags.Const),
+    factory.createVariableDeclarationList([declaration], tsc.NodeFlags.Const),
   );
 }
 
@@ -227,10 +228,10 @@ function importStatements(
     );
   const loaded = factory.createBinaryExpression(
     load("load"),
-    ts.SyntaxKind.QuestionQuestionToken,
+    tsc.SyntaxKind.QuestionQuestionToken,
     factory.createAwaitExpression(load("later")),
   );
-  if (!clause) return [ts.setTextRange(factory.createExpressionStatement(loaded), statement)];
+  if (!clause) return [tsc.setTextRange(factory.createExpressionStatement(loaded), statement)];
   const module = factory.createIdentifier(`$p2plab_module${number}`);
   const member = (name: string) =>
     factory.createElementAccessExpression(module, factory.createStringLiteral(name));
@@ -240,23 +241,23 @@ function importStatements(
   };
   if (clause.name) bind(clause.name, member("default"));
   const { namedBindings } = clause;
-  if (namedBindings && ts.isNamespaceImport(namedBindings)) bind(namedBindings.name, module);
+  if (namedBindings && tsc.isNamespaceImport(namedBindings)) bind(namedBindings.name, module);
   else {
     for (const element of namedBindings?.elements ?? [])
       if (!element.isTypeOnly) bind(element.name, member((element.propertyName ?? element.name).text));
   }
   // Nothing but types: the module is not loaded.
   if (values.length === 0) return [];
-  return [ts.setTextRange(constant(module, loaded), statement), ...values];
+  return [tsc.setTextRange(constant(module, loaded), statement), ...values];
 }
 
 /** In a cell every declaration is visible to later ones: `export` adds nothing. */
 function withoutExport(statement: ts.Statement): ts.Statement {
   const keep = (modifiers: readonly ts.ModifierLike[] | undefined) =>
     modifiers?.filter(
-      ({ kind }) => kind !== ts.SyntaxKind.ExportKeyword && kind !== ts.SyntaxKind.DefaultKeyword,
+      ({ kind }) => kind !== tsc.SyntaxKind.ExportKeyword && kind !== tsc.SyntaxKind.DefaultKeyword,
     );
-  if (!ts.canHaveModifiers(statement)) return statement;
+  if (!tsc.canHaveModifiers(statement)) return statement;
   const modifiers = keep(statement.modifiers);
   if (modifiers?.length === statement.modifiers?.length) return statement;
   return factory.replaceModifiers(statement as ts.FunctionDeclaration, (modifiers ?? []) as ts.Modifier[]);

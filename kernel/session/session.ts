@@ -10,11 +10,13 @@ import { type Completeness, completenessOf } from "./completeness.js";
 import { isHandle } from "./display.js";
 import { forbidExit } from "./exit.js";
 import { hideAttached } from "./inspection.js";
+import { collectGarbage } from "./memory.js";
 import type { FrontEnd, OutputSink } from "./outputs.js";
 import { showProgress } from "./progress.js";
 import { interruption, shareStopping, stopLater } from "./stopping.js";
 import { type CellError, diagnosticsError, thrownError } from "./trace.js";
 import { connectTslab } from "./tslab-display.js";
+import { keepCompiledForm } from "./typescript.js";
 
 export interface SessionOptions {
   /** Working directory of the cells; default the process's. */
@@ -41,10 +43,14 @@ export interface ExecuteResult {
 }
 
 // Arquero is imported by its own name, so that TypeScript can name its types in what cells declare.
-const PRELOAD = `import * as aq from "arquero";
-import { op } from "arquero";
-import { lab, cuda, plot } from "p2plab";
-import { comms, display, prompt } from "p2plab/notebook";`;
+const PRELOAD = {
+  arquero: { aq: "*", op: "op" },
+  p2plab: { lab: "lab", cuda: "cuda", plot: "plot" },
+  "p2plab/notebook": { comms: "comms", display: "display", prompt: "prompt" },
+};
+
+/** A reader who sends no cell for so long does not wait for one. */
+const REST_MS = 1500;
 
 /** Runs cells one at a time; there is one in a process, since streams, exit and signals are the process's. */
 export class Session {
@@ -56,6 +62,7 @@ export class Session {
   #count = 0;
   #running: Cell | null = null;
   #closed = false;
+  #resting: NodeJS.Timeout | null = null;
   #queue: Promise<unknown> = Promise.resolve();
 
   private constructor(cells: Cells) {
@@ -83,16 +90,15 @@ export class Session {
     if (options.stopping) shareStopping(options.stopping);
     Session.#open = true;
     const cells = new Cells(process.cwd());
-    const outcome = await cells.execute(PRELOAD, null);
-    if (!outcome.ok) {
+    try {
+      cells.preload(PRELOAD);
+    } catch (error) {
       Session.#open = false;
       cells.close();
-      const why = outcome.thrown
-        ? thrownError(outcome.thrown.error, cells.sources)
-        : diagnosticsError(PRELOAD, outcome.diagnostics, null);
+      const { traceback } = thrownError(error, cells.sources);
       throw new P2pError(
         "not-available",
-        `the library could not be preloaded: ${why.traceback.join("\n")}`,
+        `the library could not be preloaded: ${traceback.join("\n")}`,
         "Build it: npm run setup.",
       );
     }
@@ -147,8 +153,19 @@ export class Session {
       cell.askReader = null;
       this.#running = null;
     }
+    this.#housekeep();
     if (error) emit({ type: "error", ename: error.ename, evalue: error.evalue, traceback: error.traceback });
     return { status: error ? "error" : "ok", executionCount: this.#count, error };
+  }
+
+  /** When nothing has run for a while: what the next session, and this one's memory, gain from. */
+  #housekeep(): void {
+    if (this.#resting) clearTimeout(this.#resting);
+    this.#resting = setTimeout(() => {
+      if (this.#running) return;
+      keepCompiledForm();
+      collectGarbage();
+    }, REST_MS).unref();
   }
 
   #resultOf(value: unknown): MimeBundle | Promise<MimeBundle> {
@@ -174,10 +191,8 @@ export class Session {
 
   /** Candidates at a position counted in UTF-16 units. */
   complete(code: string, position: number): Completion {
-    const { entries } = this.#cells.complete(code, position);
-    return completionOf(code, position, entries?.entries ?? [], (entry) =>
-      this.#cells.detailsOf(position, entry),
-    );
+    const { entries, signatureOf } = this.#cells.complete(code, position);
+    return completionOf(code, position, entries, signatureOf);
   }
 
   /** What is known of the name at a position counted in UTF-16 units. */
@@ -219,6 +234,7 @@ export class Session {
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
+    if (this.#resting) clearTimeout(this.#resting);
     forgetComms();
     Session.#open = false;
     for (const undo of this.#release) undo();
