@@ -1,3 +1,4 @@
+import { inspect } from "node:util";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import type { Advice } from "../../kernel/lab/analyze/advice/advice.js";
@@ -386,6 +387,8 @@ answers("cancelled, it keeps the plans tried so far", async () => {
   }
 });
 
+const named = (options: unknown) => inspect(options, { depth: 4 });
+
 answers("wrong input ends in a typed error", async () => {
   const machine = SimulatedMachine.open("hgx-h200-8");
   const ok = { from: 0, to: 1, bytes: 8 };
@@ -445,12 +448,21 @@ answers("wrong input ends in a typed error", async () => {
     { ...ok, naive: { streams: 0 } },
     { ...ok, naive: { speed: 1 } },
     { ...ok, budget: 3 },
+    { ...ok, bytes: Symbol("8") },
+    { ...ok, bytes: Object.create(null) },
+    { ...ok, from: 0n },
+    { ...ok, pattern: Object.create(null) },
+    { ...ok, compute: { us: Object.create(null) } },
+    { ...ok, sampling: null },
+    { ...ok, signal: 5 },
+    { ...ok, space: { chunk: [Object.create(null)] } },
+    { ...ok, naive: { streams: Object.create(null) } },
   ]) {
     try {
       await advise(machine, options as never);
-      assert.unreachable(JSON.stringify(options));
+      assert.unreachable(named(options));
     } catch (error) {
-      assert.ok(error instanceof P2pError && error.code === "usage", `${JSON.stringify(options)}: ${error}`);
+      assert.ok(error instanceof P2pError && error.code === "usage", `${named(options)}: ${error}`);
     }
   }
   for (const nothing of [undefined, {}, Promise.resolve(machine)]) {

@@ -3,9 +3,9 @@ import type { Provenance } from "../../machine.js";
 import { PROVENANCE_COLUMNS, provenanceFields, type Table, tableOf } from "../../measure/table.js";
 import type { Program } from "../../program.js";
 import { escapeHtml, type MimeBundle, richDisplay } from "../../rich.js";
-import { formatNs, gbps, nsToUs } from "../../units.js";
+import { formatBytes, formatNs, gbps, nsToUs } from "../../units.js";
 import type { Compared } from "../compare.js";
-import { AXES, type Excluded, type Plan, planText, type Space } from "./plan.js";
+import { AXES, type Axis, type Excluded, type Plan, planText, type Space } from "./plan.js";
 import type { Found } from "./search.js";
 import { type Candidate, measuredOf, medianOf } from "./trials.js";
 import { reasonsOf } from "./why.js";
@@ -87,7 +87,7 @@ export class Advice {
     return {
       "text/html":
         `<p>${escapeHtml(this.workload)}<br><b>${headline}</b></p><ul>${rest.map((line) => `<li>${line}</li>`).join("")}</ul>` +
-        `${this.table.slice(0, SHOWN).toHTML({ limit: SHOWN })}<p>${escapeHtml(origin)}</p>`,
+        `${this.#shownTable()}<p>${escapeHtml(origin)}</p>`,
       "text/plain": `${this.workload}\n${this} ${origin}`,
     };
   }
@@ -105,6 +105,33 @@ export class Advice {
     );
   }
 
+  /** The first rows, in the units that read best. */
+  #shownTable(): string {
+    const axes = openAxes(this.#space);
+    const duration = (us: unknown) => (typeof us === "number" ? formatNs(us * 1e3) : "");
+    const rows = this.table.objects({ limit: SHOWN }) as Record<string, unknown>[];
+    const cells = rows.map((row) => [
+      ...axes.map((axis) => {
+        const value = row[columnOf(axis)];
+        return axis !== "chunk" ? String(value) : value === null ? "whole" : formatBytes(value as number);
+      }),
+      duration(row.predicted_us),
+      row.total_us === null
+        ? String(row.reason)
+        : `${duration(row.total_us)} (${duration(row.ci_low_us)} … ${duration(row.ci_high_us)})`,
+      row.gain === null ? "" : `${Number((row.gain as number).toPrecision(3))} ×`,
+      String(row.choice),
+    ]);
+    const line = (tag: "th" | "td", values: readonly string[]) =>
+      `<tr>${values.map((value) => `<${tag} style="text-align:left">${escapeHtml(value)}</${tag}>`).join("")}</tr>`;
+    const head = [...axes, "predicted", "median (95 % interval)", "gain", ""];
+    const more = this.table.numRows() - rows.length;
+    return (
+      `<table>${line("th", head)}${cells.map((row) => line("td", row)).join("")}</table>` +
+      (more > 0 ? `<p>${more} more in <code>.table</code></p>` : "")
+    );
+  }
+
   #excludedText(): string[] {
     if (this.excluded.length === 0) return [];
     return [`Left out: ${this.excluded.map(({ what, reason }) => `${what} (${reason})`).join("; ")}.`];
@@ -119,8 +146,7 @@ export function tableOfCandidates(
   provenance: Provenance,
   found: Pick<Found, "best" | "ties" | "naive"> | null,
 ): Table {
-  const axes = AXES.filter((axis) => axis === "path" || space[axis].length > 1);
-  const name = (axis: (typeof axes)[number]) => (axis === "chunk" ? "chunk_bytes" : axis);
+  const axes = openAxes(space);
   const naiveNs = found ? medianOf(found.naive) : null;
   const rows = [...tried]
     .sort((a, b) => order(a, found) - order(b, found) || medianOf(a) - medianOf(b))
@@ -128,7 +154,9 @@ export function tableOfCandidates(
       const measured = measuredOf(candidate);
       const { plan, estimate, stage, refused } = candidate;
       return {
-        ...Object.fromEntries(axes.map((axis) => [name(axis), plan[axis] === "whole" ? null : plan[axis]])),
+        ...Object.fromEntries(
+          axes.map((axis) => [columnOf(axis), plan[axis] === "whole" ? null : plan[axis]]),
+        ),
         choice: choiceOf(candidate, found),
         predicted_us: estimate ? nsToUs(estimate.totalNs) : null,
         total_us: measured ? nsToUs(measured.medianNs) : null,
@@ -144,7 +172,7 @@ export function tableOfCandidates(
       };
     });
   return tableOf(rows, [
-    ...axes.map(name),
+    ...axes.map(columnOf),
     ...[
       "choice",
       "predicted_us",
@@ -160,6 +188,15 @@ export function tableOfCandidates(
     ],
     ...PROVENANCE_COLUMNS,
   ]);
+}
+
+/** The path, and axes on which plans of the space differ. */
+function openAxes(space: Space): readonly Axis[] {
+  return AXES.filter((axis) => axis === "path" || space[axis].length > 1);
+}
+
+function columnOf(axis: Axis): string {
+  return axis === "chunk" ? "chunk_bytes" : axis;
 }
 
 /** The advised plan, then its ties, then the others. */

@@ -1,4 +1,4 @@
-import { P2pError } from "../../errors.js";
+import { P2pError, shown } from "../../errors.js";
 import type { Machine } from "../../machine.js";
 import { expectMachine, expectNames, expectOptions } from "../../measure/expect.js";
 import { stopped } from "../../measure/partial.js";
@@ -58,7 +58,9 @@ export async function advise(machine: Machine, options: AdviseOptions): Promise<
   requireGpus(machine, workload.routes);
   const { tolerance = 0.02, seed = 1, sampling = {} } = options;
   requireNumbers(tolerance, seed);
+  expectOptions(sampling, `${WHO}, sampling`);
   samplingOf(sampling);
+  requireSignal(options.signal);
   const { space, excluded } = spaceOf(workload, machine.info, options.space);
   const naive = naiveOf(space, options.naive);
   const search = new Search(machine, workload, space, { tolerance, seed, sampling }, options.signal);
@@ -95,10 +97,15 @@ function requireNumbers(tolerance: unknown, seed: unknown): void {
   if (!(typeof tolerance === "number" && tolerance >= 0 && tolerance < 1)) {
     throw new P2pError(
       "usage",
-      `tolerance is ${String(tolerance)}`,
+      `tolerance is ${shown(tolerance)}`,
       "Give a share from 0 up to 1, such as 0.02.",
     );
   }
   if (!Number.isSafeInteger(seed))
-    throw new P2pError("usage", `a seed of ${String(seed)}`, "Give a whole number.");
+    throw new P2pError("usage", `a seed of ${shown(seed)}`, "Give a whole number.");
+}
+
+function requireSignal(signal: unknown): void {
+  if (signal === undefined || signal instanceof AbortSignal) return;
+  throw new P2pError("usage", `signal is ${shown(signal)}`, "Give that of a new AbortController().");
 }

@@ -1,5 +1,5 @@
 /** How a workload can be moved: the axes of a plan, which plans exist, and which of two is simpler. */
-import { P2pError } from "../../errors.js";
+import { P2pError, shown } from "../../errors.js";
 import type { MachineInfo } from "../../machine.js";
 import { expectNames } from "../../measure/expect.js";
 import type { CopyEngine, SyncMethod } from "../../operations.js";
@@ -141,7 +141,7 @@ export function naiveOf(space: Space, choice: PlanChoice = {}): Plan {
       axis === "streams" ? [value] : axis === "parts" ? space.parts : USUAL[axis as keyof typeof USUAL];
     if (axis === "streams") requireStreams(value);
     if (words.includes(value)) continue;
-    throw new P2pError("usage", `naive.${axis} is ${String(value)}`, `Choose one of: ${words.join(", ")}.`);
+    throw new P2pError("usage", `naive.${axis} is ${shown(value)}`, `Choose one of: ${words.join(", ")}.`);
   }
   return { ...usual, ...rest, ...(chunk === undefined ? {} : { chunk: chunkOf(chunk) }) };
 }
@@ -303,7 +303,7 @@ function chunkOf(size: unknown): number | "whole" {
 
 function requireStreams(value: unknown): void {
   if (Number.isInteger(value) && (value as number) >= 1 && (value as number) <= MOST_STREAMS) return;
-  throw new P2pError("usage", `streams is ${String(value)}`, `Give whole numbers from 1 to ${MOST_STREAMS}.`);
+  throw new P2pError("usage", `streams is ${shown(value)}`, `Give whole numbers from 1 to ${MOST_STREAMS}.`);
 }
 
 function requireChoice(name: string, choice: unknown): void {
@@ -317,6 +317,6 @@ function requireChoice(name: string, choice: unknown): void {
     throw new P2pError(
       "usage",
       `space.${bare[0]} is no list`,
-      `Give space: { ${bare[0]}: [${String(bare[1])}] }.`,
+      `Give space: { ${bare[0]}: [${shown(bare[1])}] }.`,
     );
 }

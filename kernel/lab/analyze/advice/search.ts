@@ -4,7 +4,6 @@ import type { Program } from "../../program.js";
 import { Random } from "../../random.js";
 import type { SamplingOptions } from "../../sampling.js";
 import { type Compared, compare } from "../compare.js";
-import { largerByRanks } from "../gate/rank-test.js";
 import { type Costs, type Estimate, estimate } from "./estimate.js";
 import {
   complexity,
@@ -18,7 +17,7 @@ import {
   type Space,
 } from "./plan.js";
 import { fitCosts, legOf } from "./probes.js";
-import { type Candidate, measuredOf, medianOf, mediansOfVisits, Trials } from "./trials.js";
+import { type Candidate, medianOf, SEVERAL_VISITS, Trials } from "./trials.js";
 import { messagesOf, type Workload } from "./workload.js";
 
 export interface SearchOptions {
@@ -42,7 +41,8 @@ export interface Found {
   readonly kept: number;
 }
 
-/** Candidates that the first round of measuring takes at the most. */
+/** Candidates that the first round of measuring takes. */
+const LEAST_KEPT = 12;
 const MOST_KEPT = 40;
 /** Estimates beyond this many times the best are not measured, the best of each way apart. */
 const KEEP_WITHIN = 1.5;
@@ -54,11 +54,6 @@ const FINALISTS = 4;
 const MOST_MOVES = 5;
 /** A neighbour that is better by less is no move. */
 const WORTH_MOVING = 0.005;
-/** Visits to each finalist. */
-const FINAL_ROUNDS = 5;
-/** Chance of ranks as clear as those of two plans that are told apart, were they the same: of five visits each, one swap. */
-const RANK_LEVEL = 0.01;
-
 const PROBE: SamplingOptions = { minSamples: 30, maxSamples: 60, budgetMs: 60, target: 0.02, warmup: 20 };
 
 /** Samples of one visit in a round of halving. */
@@ -118,7 +113,9 @@ export class Search {
     const kept = this.#screen(all);
     await this.#halve(naive, kept);
     await this.#climb();
-    const found = await this.#simplify(await this.#final(naive), naive);
+    const finalists = await this.#final(naive);
+    if (naive.refused) throw naive.refused;
+    const found = await this.#simplify(finalists, naive);
     return {
       ...found,
       naive,
@@ -175,7 +172,8 @@ export class Search {
       const structure = keyOf({ ...plan, sync: "spin" });
       const way = `${plan.path} ${plan.engine} ${plan.submit} ${plan.kernel} ${plan.notify}`;
       const newWay = !ways.has(way) && totalOf(candidate) <= KEEP_WAY_WITHIN * bestNs;
-      const good = kept.size < MOST_KEPT && totalOf(candidate) <= KEEP_WITHIN * bestNs;
+      const near = totalOf(candidate) <= KEEP_WITHIN * bestNs;
+      const good = kept.size < LEAST_KEPT || (kept.size < MOST_KEPT && near);
       if (kept.has(structure) || !(newWay || good)) continue;
       ways.add(way);
       kept.set(structure, candidate);
@@ -206,7 +204,7 @@ export class Search {
         this.#candidate(plan),
       );
       const fresh = around.filter(({ stage, refused }) => stage === null && !refused);
-      this.trials.plan(fresh.length + FINALISTS * FINAL_ROUNDS);
+      this.trials.plan(fresh.length + FINALISTS * SEVERAL_VISITS);
       await this.trials.visit(fresh, "neighbour", roundSampling(1), this.#random);
       const [next] = this.#ranked();
       if (!next || next === best) return;
@@ -239,7 +237,7 @@ export class Search {
 
   /** Several visits to each in rounds, so that what drifts meets all of them. */
   async #visitInTurn(few: readonly Candidate[]): Promise<void> {
-    const rounds = this.trials.repeats ? 1 : FINAL_ROUNDS;
+    const rounds = this.trials.repeats ? 1 : SEVERAL_VISITS;
     const sampling = share(this.#options.sampling, rounds, this.#iterationNs);
     for (let round = 0; round < rounds; round++) {
       this.trials.plan((rounds - round) * few.length);
@@ -284,19 +282,17 @@ export class Search {
     return { best: best as Candidate, ties };
   }
 
-  /**
-   * Within the tolerance, or the medians of the visits do not tell the two apart by their ranks: what differs between runs of
-   * one program is no difference between two programs.
-   */
+  /** Not slower by more than the tolerance, or not for sure slower at all. */
   #indistinguishable(fastest: Candidate, other: Candidate): boolean {
-    if (medianOf(other) / medianOf(fastest) - 1 <= this.#options.tolerance) return true;
-    if (this.trials.repeats) return false;
-    return largerByRanks(mediansOfVisits(fastest), mediansOfVisits(other)) >= RANK_LEVEL;
+    const { ratio, ratioLow } = this.#compare(fastest, other).values;
+    return ratio <= 1 + this.#options.tolerance || ratioLow <= 1;
   }
 
   #compare(a: Candidate, b: Candidate): Compared {
-    const samples = (candidate: Candidate) => measuredOf(candidate)?.samplesNs ?? new Float64Array();
-    return compare(samples(a), samples(b), { tolerance: this.#options.tolerance });
+    const several = a.visits.length >= SEVERAL_VISITS && b.visits.length >= SEVERAL_VISITS;
+    const side = ({ visits }: Candidate) =>
+      several ? visits : Float64Array.from(visits.flatMap((visit) => [...visit]));
+    return compare(side(a), side(b), { tolerance: this.#options.tolerance });
   }
 
   #complexity(candidate: Candidate, naive: Candidate): number {
@@ -314,19 +310,18 @@ function fastestOf(candidates: readonly Candidate[]): Candidate {
   return candidates.reduce((a, b) => (medianOf(b) < medianOf(a) ? b : a));
 }
 
-/** A comparison needs ten samples of each; one more a visit for rounding. */
+/** Of a visit: what a comparison needs, and two more. */
 const LEAST_SAMPLES = 12;
 
 /** A share of the sampling for each of several visits, of iterations that last about so long. */
 function share(sampling: SamplingOptions, visits: number, iterationNs: number): SamplingOptions {
   const { minSamples = 100, maxSamples = 800, budgetMs = 400 } = sampling;
-  const least = Math.ceil(LEAST_SAMPLES / visits);
-  const each = (n: number) => Math.max(least, Math.ceil(n / visits));
+  const each = (n: number) => Math.max(LEAST_SAMPLES, Math.ceil(n / visits));
   return {
     warmup: 50,
     ...sampling,
     minSamples: each(minSamples),
     maxSamples: each(Math.max(minSamples, maxSamples)),
-    budgetMs: Math.max(budgetMs / visits, (2 * least * iterationNs) / 1e6),
+    budgetMs: Math.max(budgetMs / visits, (2 * LEAST_SAMPLES * iterationNs) / 1e6),
   };
 }

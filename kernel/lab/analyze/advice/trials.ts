@@ -20,7 +20,7 @@ export interface Candidate {
   readonly program: Program;
   /** What the fitted model says; null without one. */
   estimate: Estimate | null;
-  /** Samples of every visit; what counts is all of them together. */
+  /** Samples of every visit. */
   readonly visits: Float64Array[];
   run: Run | null;
   stage: Stage | null;
@@ -29,7 +29,6 @@ export interface Candidate {
 }
 
 export interface Measured {
-  readonly samplesNs: Float64Array;
   readonly medianNs: number;
   readonly ciLowNs: number;
   readonly ciHighNs: number;
@@ -153,25 +152,29 @@ export function costsOf({ mode, samples }: Run): Float64Array {
   return totalNs.map((ns, index) => Math.max(ns, apiNs[index] as number));
 }
 
-/** @returns null for a candidate that was never run. */
+/** From so many visits on they are what is compared: runs of one program differ by more than their samples do. */
+export const SEVERAL_VISITS = 5;
+
+/**
+ * Median and its 95 % interval, of all samples, or of the medians of {@link SEVERAL_VISITS} or more visits.
+ * @returns null for a candidate that was never run.
+ */
 export function measuredOf({ visits }: Pick<Candidate, "visits">): Measured | null {
-  const samplesNs = Float64Array.from(visits.flatMap((visit) => [...visit]));
-  if (samplesNs.length === 0) return null;
-  const sorted = samplesNs.slice().sort();
+  if (visits.length === 0) return null;
+  const values =
+    visits.length >= SEVERAL_VISITS
+      ? Float64Array.from(visits, (visit) => median(visit))
+      : Float64Array.from(visits.flatMap((visit) => [...visit]));
+  const sorted = values.sort();
   const { low, high } = medianInterval(sorted);
   return {
-    samplesNs,
     medianNs: quantileSorted(sorted, 0.5),
     ciLowNs: low,
     ciHighNs: high,
-    n: samplesNs.length,
+    n: visits.reduce((sum, visit) => sum + visit.length, 0),
   };
 }
 
-export function medianOf(candidate: Candidate): number {
+export function medianOf(candidate: Pick<Candidate, "visits">): number {
   return measuredOf(candidate)?.medianNs ?? Number.POSITIVE_INFINITY;
-}
-
-export function mediansOfVisits({ visits }: Candidate): number[] {
-  return visits.map((visit) => median(visit));
 }

@@ -21,7 +21,7 @@ export interface Shares {
 const BOUND = 0.5;
 
 export function sharesOf({ run, estimate, visits }: Candidate, workload: Workload): Shares {
-  const totalNs = medianOf({ visits } as Candidate);
+  const totalNs = medianOf({ visits });
   const submit = run && run.samples.apiNs.length > 0 ? median(run.samples.apiNs) / totalNs : 0;
   // The fit of a way that is a pipeline in itself can promise more than was needed.
   const link = estimate ? Math.min(1, estimate.linkNs / totalNs) : null;

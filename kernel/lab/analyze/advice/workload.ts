@@ -1,5 +1,5 @@
 /** What is to be moved: the messages of one iteration, what is computed beside them, and who waits. */
-import { P2pError } from "../../errors.js";
+import { P2pError, shown } from "../../errors.js";
 import { expectNames, expectOptions } from "../../measure/expect.js";
 import { type Bytes, formatBytes, formatNs, parseBytes } from "../../units.js";
 
@@ -109,7 +109,7 @@ export function workloadOf(options: WorkloadOptions, who: string): Workload {
   const waits = word("waits", options.waits ?? "host", ["host", "peer"] as const);
   const { contiguous = false } = options;
   if (typeof contiguous !== "boolean")
-    throw usage(`contiguous is ${String(contiguous)}`, "Give true or false.");
+    throw usage(`contiguous is ${shown(contiguous)}`, "Give true or false.");
   const ends = endsOf(options, pattern, who);
   const sizes = sizesOf(options.bytes, whole("count", options.count ?? 1, 1, MOST_MESSAGES), who);
   if (sizes.length * ends.length > MOST_MESSAGES) {
@@ -236,7 +236,7 @@ function amongOf(options: WorkloadOptions, pattern: Pattern, who: string): (read
   if (new Set(all).size < all.length) throw usage("a GPU is named twice in gpus", "Name each once.");
   const root = options.root ?? (all[0] as number);
   if (!all.includes(root))
-    throw usage(`root ${String(root)} is not among gpus`, `Choose one of ${all.join(", ")}.`);
+    throw usage(`root ${shown(root)} is not among gpus`, `Choose one of ${all.join(", ")}.`);
   if (pattern === "all-to-all") {
     if (options.root !== undefined) throw usage("an all-to-all has no root", "Leave root out.");
     // Rotated, so that no destination is everybody's first.
@@ -265,7 +265,7 @@ function computeOf(compute: unknown): Workload["compute"] {
   expectNames(compute, ["us", "relation", "parts"], "compute");
   const { us, relation, parts } = compute as { us: number; relation?: Relation; parts?: number };
   if (!(typeof us === "number" && us >= 0.001 && us <= 1e6)) {
-    throw usage(`a kernel of ${String(us)} µs`, "Give a duration from 0.001 to 1000000 µs.");
+    throw usage(`a kernel of ${shown(us)} µs`, "Give a duration from 0.001 to 1000000 µs.");
   }
   return {
     ns: Math.round(us * 1e3),
@@ -302,21 +302,18 @@ function offsetsOf(sizes: readonly number[], contiguous: boolean): number[] {
 function endOf(value: unknown): End {
   if (value === "host") return value;
   if (Number.isInteger(value) && (value as number) >= 0 && (value as number) < 4096) return value as number;
-  throw usage(
-    `no end "${String(value)}"`,
-    'Name a GPU by its number from 0, or "host" for page-locked memory.',
-  );
+  throw usage(`no end ${shown(value)}`, 'Name a GPU by its number from 0, or "host" for page-locked memory.');
 }
 
 function whole(name: string, value: unknown, least: number, most: number): number {
   if (Number.isInteger(value) && (value as number) >= least && (value as number) <= most)
     return value as number;
-  throw usage(`${name} is ${String(value)}`, `Give a whole number from ${least} to ${most}.`);
+  throw usage(`${name} is ${shown(value)}`, `Give a whole number from ${least} to ${most}.`);
 }
 
 function word<W extends string>(option: string, value: W, words: readonly W[]): W {
   if (words.includes(value)) return value;
-  throw usage(`no ${option} "${String(value)}"`, `Choose one of: ${words.join(", ")}.`);
+  throw usage(`no ${option} ${shown(value)}`, `Choose one of: ${words.join(", ")}.`);
 }
 
 function usage(message: string, hint: string): P2pError {
