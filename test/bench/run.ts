@@ -35,7 +35,8 @@ interface Bench {
 
 const BENCHES: Readonly<Record<string, Bench>> = {
   kernel: {
-    describes: "the Jupyter kernel beside plain tslab, which preloads nothing: start-up, cells, memory, stopping",
+    describes:
+      "the Jupyter kernel beside plain tslab, which preloads nothing: start-up, cells, memory, stopping",
     run: async (options) => (await import("./kernel.js")).kernelBench(options),
   },
   lab: {
