@@ -217,35 +217,24 @@ export function modesOf(sorted: Float64Array, medianNs: number): Modes | null {
   const cutOff = Math.floor(n / 100);
   const kept = sorted.subarray(Math.max(cutOff, countBelow(sorted, 0, true)), n - cutOff);
   const logs = kept.map(Math.log);
-  const sums = new Float64Array(logs.length + 1);
-  const squares = new Float64Array(logs.length + 1);
-  // Around the median, so that squares of nearly equal numbers do not cancel.
+  const count = logs.length;
   const origin = Math.log(medianNs);
-  for (let i = 0; i < logs.length; i++) {
-    const value = (logs[i] as number) - origin;
-    sums[i + 1] = (sums[i] as number) + value;
-    squares[i + 1] = (squares[i] as number) + value * value;
-  }
-  const part = (from: number, to: number) => {
-    const count = to - from;
-    const mean = ((sums[to] as number) - (sums[from] as number)) / count;
-    const variance = Math.max(0, ((squares[to] as number) - (squares[from] as number)) / count - mean * mean);
-    return { count, mean, variance };
-  };
-  const least = Math.max(3, Math.ceil(logs.length * 0.05));
+  let total = 0;
+  for (const value of logs) total += value - origin;
+  const least = Math.max(3, Math.ceil(count * 0.05));
   let cut = 0;
   let best = Number.POSITIVE_INFINITY;
-  const last = logs.length;
-  const total = sums[last] as number;
-  for (let i = least; i <= last - least; i++) {
+  let below = 0;
+  for (let i = 1; i <= count - least; i++) {
+    below += (logs[i - 1] as number) - origin;
+    if (i < least) continue;
     // The sum of squares within the two groups, but for a part that no cut changes.
-    const below = sums[i] as number;
-    const within = -(below * below) / i - (total - below) ** 2 / (last - i);
+    const within = -(below * below) / i - (total - below) ** 2 / (count - i);
     if (within < best) [best, cut] = [within, i];
   }
   if (cut === 0) return null;
-  const low = part(0, cut);
-  const high = part(cut, logs.length);
+  const low = momentsOf(logs.subarray(0, cut), origin);
+  const high = momentsOf(logs.subarray(cut), origin);
   // Two steps of a clock are no modes: a spread of nothing counts as a tenth of the least change.
   const spread = Math.max(Math.sqrt(low.variance + high.variance), LEAST_CHANGE / 10);
   const apart = high.mean - low.mean;
@@ -255,6 +244,18 @@ export function modesOf(sorted: Float64Array, medianNs: number): Modes | null {
     highNs: quantileSorted(kept.slice(cut), 0.5),
     highShare: high.count / logs.length,
   };
+}
+
+/** @param origin a number near the values, so that squares of nearly equal numbers do not cancel. */
+function momentsOf(values: Float64Array, origin: number): { count: number; mean: number; variance: number } {
+  let sum = 0;
+  let squares = 0;
+  for (const value of values) {
+    sum += value - origin;
+    squares += (value - origin) ** 2;
+  }
+  const mean = sum / values.length;
+  return { count: values.length, mean, variance: Math.max(0, squares / values.length - mean * mean) };
 }
 
 /** Ranks from 1, equal values sharing their mean rank. */
