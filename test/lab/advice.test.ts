@@ -326,6 +326,35 @@ answers("a recording advises among the programs that it holds", async () => {
   assert.match(advice.why, /Of \d+ plans the recording holds \d, and only those were compared\./);
 });
 
+answers("where a recording lacks the naive plan its twin answers, and says that it is a model", async () => {
+  const advice = await advise(RecordedMachine.open("h200x2"), small);
+  assert.is(advice.provenance.kind, "simulated");
+  assert.is(advice.provenance.source, "twin:h200x2");
+  assert.match(
+    advice.why,
+    /^recorded:h200x2 holds no run of the naive plan: .* a model fitted to it, and not measured\.\n/,
+  );
+  for (const row of advice.table.objects() as Record<string, unknown>[])
+    assert.is(row.provenance, "simulated");
+});
+
+answers("what is neither recorded nor has a twin says so", async () => {
+  const recorded = RecordedMachine.open("h200x2");
+  const elsewhere: Machine = {
+    provenance: { ...recorded.provenance, source: "recorded:nowhere" },
+    info: recorded.info,
+    deterministic: true,
+    run: (program, options) => recorded.run(program, options),
+    close: () => recorded.close(),
+  };
+  try {
+    await advise(elsewhere, small);
+    assert.unreachable("it is not recorded");
+  } catch (error) {
+    assert.ok(error instanceof P2pError && error.code === "not-recorded", String(error));
+  }
+});
+
 /** Every program takes the same, but for noise and for what changes from run to run. */
 function sameForAll(seed: number, between: (random: Random) => number): Machine {
   const base = scriptedMachine("measured");

@@ -52,6 +52,7 @@ export class Advice {
     tried: readonly Candidate[],
     excluded: readonly Excluded[],
     provenance: Provenance,
+    note: string | null,
   ) {
     const { best, naive, comparison } = found;
     this.plan = best.plan;
@@ -68,7 +69,7 @@ export class Advice {
     };
     this.comparison = comparison;
     this.ties = found.ties.map(({ plan }) => plan);
-    this.why = reasonsOf(found, workload, space, tried).join("\n");
+    this.why = [...(note ? [note] : []), ...reasonsOf(found, workload, space, tried)].join("\n");
     this.table = tableOfCandidates(tried, workload, space, provenance, found);
     this.excluded = excluded;
     this.provenance = provenance;

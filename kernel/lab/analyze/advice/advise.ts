@@ -1,5 +1,6 @@
 import { P2pError, shown } from "../../errors.js";
 import type { Machine } from "../../machine.js";
+import { openTwin } from "../../machines/twin.js";
 import { expectMachine, expectNames, expectOptions } from "../../measure/expect.js";
 import { stopped } from "../../measure/partial.js";
 import { type SamplingOptions, samplingOf } from "../../sampling.js";
@@ -27,6 +28,8 @@ export interface AdviseOptions extends WorkloadOptions {
 
 const OTHERS = ["naive", "space", "sampling", "tolerance", "seed", "signal"];
 const WHO = "lab.advise";
+/** What the source of a recorded machine begins with. */
+const RECORDED = "recorded:";
 
 /**
  * Finds out how to move a workload fastest on a machine, by trying it there:
@@ -45,8 +48,8 @@ const WHO = "lab.advise";
  * `table`: a row a plan tried with a column an open axis (`chunk_bytes` null: not cut), `choice` (`advised`, `naive`, `tie`),
  * `predicted_us`, `total_us` (median of an iteration; of a steady stream the slower of device and submitting host),
  * `ci_low_us`, `ci_high_us` (95 % interval of the median), `gain` (over the naive plan), `gbps` (delivered bytes / median),
- * `n`, `stage` (how far it got), `taints`, `reason` (why it was refused), and the provenance columns. A recording can
- * advise among the programs that it holds.
+ * `n`, `stage` (how far it got), `taints`, `reason` (why it was refused), and the provenance columns. A recording
+ * advises among the programs that it holds; where it lacks the naive one its twin answers, and the advice says so.
  * @throws P2pError `usage` for a workload that makes no sense, `cancelled` with the plans tried so far, and what
  * {@link Machine.run} throws of the naive plan.
  */
@@ -61,19 +64,48 @@ export async function advise(machine: Machine, options: AdviseOptions): Promise<
   expectOptions(sampling, `${WHO}, sampling`);
   samplingOf(sampling);
   requireSignal(options.signal);
-  const { space, excluded } = spaceOf(workload, machine.info, options.space);
-  const naive = naiveOf(space, options.naive);
-  const search = new Search(machine, workload, space, { tolerance, seed, sampling }, options.signal);
+  const settings: Settings = { ...options, tolerance, seed, sampling };
   try {
-    const found = await search.find(naive);
-    const left = [...excluded, ...found.excluded];
-    return new Advice(found, workload, space, search.trials.tried, left, machine.provenance);
+    return await adviseOn(machine, workload, settings, null);
   } catch (error) {
+    if (!(error instanceof P2pError && error.code === "not-recorded")) throw error;
+    const { source } = machine.provenance;
+    const twin = twinOf(source, error);
+    const note = `${source} holds no run of the naive plan: this is the answer of a model fitted to it, and not measured.`;
+    return await adviseOn(twin, workload, settings, note);
+  }
+}
+
+type Settings = AdviseOptions & Required<Pick<AdviseOptions, "tolerance" | "seed" | "sampling">>;
+
+/** @param note what a reader must know before all else; null when nothing. */
+async function adviseOn(
+  machine: Machine,
+  workload: Workload,
+  options: Settings,
+  note: string | null,
+): Promise<Advice> {
+  const { space, excluded } = spaceOf(workload, machine.info, options.space);
+  const search = new Search(machine, workload, space, options, options.signal);
+  try {
+    const found = await search.find(naiveOf(space, options.naive));
+    const left = [...excluded, ...found.excluded];
+    return new Advice(found, workload, space, search.trials.tried, left, machine.provenance, note);
+  } catch (error) {
+    if (!(error instanceof P2pError && error.code === "cancelled")) throw error;
     const { tried } = search.trials;
     const table = tableOfCandidates(tried, workload, space, machine.provenance, null);
-    const isStop = error instanceof P2pError && error.code === "cancelled";
-    if (!isStop) throw error;
     throw stopped(WHO, table, { done: tried.length, total: search.plans }, error, true);
+  }
+}
+
+/** @throws what `cause` was, where the machine is no recording or no twin can be fitted to it. */
+function twinOf(source: string, cause: P2pError): Machine {
+  if (!source.startsWith(RECORDED)) throw cause;
+  try {
+    return openTwin(source.slice(RECORDED.length));
+  } catch (error) {
+    throw error instanceof P2pError ? cause : error;
   }
 }
 
