@@ -8,7 +8,7 @@ import { type Declaration, declarationsOf, merged, textOf } from "./declarations
 import { type Diagnostic, diagnosticOf } from "./diagnostic.js";
 import { type CellMetadata, metadataOf } from "./metadata.js";
 import { CellModules } from "./modules.js";
-import { declaredNames } from "./names.js";
+import { declaredNames, typesOf } from "./names.js";
 import { forwardRequire, silenceModuleWarning } from "./packages.js";
 import { CELL, LOAD, rewriteCell, SCOPE, STOP } from "./rewrite.js";
 import { type Binding, Scope } from "./scope.js";
@@ -104,7 +104,7 @@ export class Cells {
       });
     }
     this.#modules.update(modules);
-    const written = declarationsOf(emitted.declarations, (name) => values.has(name));
+    const written = declarationsOf(emitted.declarations || typesOf(source), (name) => values.has(name));
     const declarations = [...written, ...withoutStatement(written, values)];
     const ran = await this.#run(source, count, emitted, [...values.keys()]);
     this.#declared = merged(this.#declared, declarations, ran.isAlive);
@@ -185,7 +185,7 @@ export class Cells {
   }
 }
 
-/** A `var` inside of a block is the cell's, but TypeScript writes no declaration of it. */
+/** A `var` inside of a block is the cell's, but TypeScript writes no declaration of it; or it could write none at all. */
 function withoutStatement(
   written: readonly Declaration[],
   values: ReadonlyMap<string, () => string>,

@@ -13,6 +13,7 @@ export interface Emitted {
   readonly js: string;
   /** Source map of the JavaScript, as JSON. */
   readonly map: string;
+  /** Empty where TypeScript cannot write them: a type that the cell infers has no name outside of its package. */
   readonly declarations: string;
 }
 
@@ -245,9 +246,7 @@ function optionsOf(cwd: string): ts.CompilerOptions {
 function diagnosticsOf(program: ts.Program, file: ts.SourceFile): ts.Diagnostic[] {
   const syntactic = program.getSyntacticDiagnostics(file);
   if (syntactic.length > 0) return [...syntactic];
-  const semantic = program.getSemanticDiagnostics(file);
-  if (semantic.length > 0) return [...semantic];
-  return [...program.getDeclarationDiagnostics(file)];
+  return [...program.getSemanticDiagnostics(file)];
 }
 
 function emit(program: ts.Program, file: ts.SourceFile, transformers?: ts.CustomTransformers): Emitted {
@@ -279,6 +278,12 @@ function commonJs(js: string): string {
   }).outputText;
 }
 
+/** Nothing left out, and every name with the file that it comes from. */
+const FULL_TYPE =
+  tsc.TypeFormatFlags.NoTruncation |
+  tsc.TypeFormatFlags.UseFullyQualifiedType |
+  tsc.TypeFormatFlags.UseStructuralFallback;
+
 /** Each value that the cell declares, and its type as text. */
 function valuesOf(checker: ts.TypeChecker, cell: ts.SourceFile): Map<string, () => string> {
   const { locals } = cell as unknown as { locals?: Map<string, ts.Symbol> };
@@ -288,9 +293,7 @@ function valuesOf(checker: ts.TypeChecker, cell: ts.SourceFile): Map<string, () 
     const target = symbol.flags & tsc.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol;
     const unknown = target.flags === 0 || checker.isUnknownSymbol(target);
     if (!unknown && !(target.flags & tsc.SymbolFlags.Value)) continue;
-    values.set(name, () =>
-      checker.typeToString(checker.getTypeOfSymbol(target), cell, tsc.TypeFormatFlags.NoTruncation),
-    );
+    values.set(name, () => checker.typeToString(checker.getTypeOfSymbol(target), undefined, FULL_TYPE));
   }
   return values;
 }

@@ -41,6 +41,20 @@ export function declaredNames(source: string): string[] {
   return [...names].filter((name) => !exported.has(name) && name !== "" && name !== "global");
 }
 
+/** Those statements of a cell that are declarations as they stand. */
+export function typesOf(source: string): string {
+  const file = tsc.createSourceFile("cell.ts", source, tsc.ScriptTarget.ES2022, true);
+  return file.statements
+    .filter(
+      (statement) =>
+        tsc.isInterfaceDeclaration(statement) ||
+        tsc.isTypeAliasDeclaration(statement) ||
+        tsc.isImportDeclaration(statement),
+    )
+    .map((statement) => statement.getText())
+    .join("\n");
+}
+
 /** `var` inside of blocks and loops belongs to the cell; inside of functions it does not. */
 function hoisted(node: ts.Node, found: (name: ts.BindingName) => void): void {
   if (tsc.isFunctionLike(node) || tsc.isClassLike(node)) return;

@@ -3,7 +3,7 @@ import * as assert from "uvu/assert";
 import { openSession, written } from "./open.js";
 
 const language = suite("language level");
-const { close, run, textOf, errorOf } = await openSession();
+const { session, close, run, textOf, errorOf } = await openSession();
 
 language("using frees at the end of the cell, in reverse order, also when it throws", async () => {
   const make =
@@ -60,6 +60,15 @@ language("one cell run 20 times gives the same, and var inside of blocks is know
       "4",
     );
   assert.is(await textOf("v"), "3");
+});
+
+language("a value whose type has no name outside of its package keeps it", async () => {
+  await run(
+    'import { lab as own } from "p2plab"; interface Mine { n: number } const guess = own.predict("x", "10 us"); const mine: Mine = { n: 1 };',
+  );
+  assert.match(session.inspect("guess", 2)?.signature ?? "", /guess: Prediction/);
+  assert.match((await errorOf("guess.nowhere")).evalue, /^TS2339/);
+  assert.is(await textOf("const copy: Mine = mine; copy.n"), "1");
 });
 
 language("a syntax error at the end of the cell is told within it", async () => {
