@@ -99,7 +99,7 @@ command("an unknown name is refused with the names there are", () => {
     assert.is(status, 2, stderr);
     assert.is(stdout, "");
     assert.ok(stderr.includes(reason), stderr);
-    assert.match(stderr, /usage: npm run bench -- NAME.*\n {4}native /);
+    assert.match(stderr, /usage: npm run bench -- NAME[\s\S]*\n {4}native /);
   }
 });
 
