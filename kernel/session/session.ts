@@ -92,6 +92,8 @@ export class Session {
     const cells = new Cells(process.cwd());
     try {
       cells.preload(PRELOAD);
+      // TypeScript reads its library now, not while the reader waits for a first cell with a limit of time.
+      await cells.execute("0", null);
     } catch (error) {
       Session.#open = false;
       cells.close();
