@@ -34,6 +34,7 @@ export type { GpuState, Machine, Provenance, Run, RunOptions, RunState } from ".
 export { topology } from "./machine-topology.js";
 export { type AtomicsOptions, atomics } from "./measure/atomics.js";
 export { type BreakdownOptions, breakdown } from "./measure/breakdown.js";
+export { type CollectivesOptions, collectives } from "./measure/collectives.js";
 export { type FencesOptions, fences } from "./measure/fences.js";
 export { type LitmusOptions, litmus } from "./measure/litmus.js";
 export { type LoadLatencyOptions, loadLatency } from "./measure/load-latency.js";
@@ -55,6 +56,8 @@ export {
   transfer,
 } from "./measure/transfer.js";
 export { verdicts } from "./measure/verdicts.js";
+export { type WhatIfOptions, whatIf } from "./measure/what-if.js";
+export type { Change, Collective, CollectiveResult } from "./model.js";
 export { machines, type OpenMachine, open, opened } from "./open.js";
 export { Program, program } from "./program.js";
 export { onProgress, type Progress, type ProgressListener } from "./progress.js";

@@ -1,3 +1,4 @@
+import type { Change, Collective, CollectiveResult } from "./model.js";
 import type { Program } from "./program.js";
 import type { Convergence, SamplingOptions } from "./sampling.js";
 import type { Timeline } from "./timeline.js";
@@ -266,6 +267,10 @@ export interface Machine {
    * @throws P2pError `cancelled`.
    */
   verdicts?(options?: VerdictOptions): Promise<readonly Verdict[]>;
+  /** The same machine with something else, which only a model can be. @throws P2pError `usage`. */
+  with?(change: Change): Machine;
+  /** How long a collective takes; of models. @throws P2pError `usage`, `not-available`. */
+  collective?(wanted: Collective): CollectiveResult;
   /** Frees what it holds; safe to call twice. */
   close(): Promise<void>;
 }

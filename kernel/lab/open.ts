@@ -6,6 +6,7 @@ import { CudaMachine } from "./machines/cuda.js";
 import { RecordedMachine, shippedRecordings } from "./machines/recorded.js";
 import { PRESETS, SimulatedMachine } from "./machines/simulated.js";
 import { openTwin } from "./machines/twin.js";
+import type { Change } from "./model.js";
 import { loadAddon } from "./native.js";
 import type { Program } from "./program.js";
 import { keepRun } from "./recording/recorder.js";
@@ -153,6 +154,17 @@ export class OpenMachine implements Machine {
   /** See {@link Machine.verdicts}; missing where the machine has none. */
   get verdicts(): Machine["verdicts"] {
     return this.#machine.verdicts?.bind(this.#machine);
+  }
+
+  /** See {@link Machine.with}; missing where the machine is no model. */
+  get with(): ((change: Change) => OpenMachine) | undefined {
+    const change = this.#machine.with?.bind(this.#machine);
+    return change && ((wanted) => new OpenMachine(change(wanted)));
+  }
+
+  /** See {@link Machine.collective}; missing where the machine is no model. */
+  get collective(): Machine["collective"] {
+    return this.#machine.collective?.bind(this.#machine);
   }
 
   close(): Promise<void> {

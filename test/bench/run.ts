@@ -48,6 +48,10 @@ const BENCHES: Readonly<Record<string, Bench>> = {
       "the measurement engine on real GPUs, beside nvbandwidth, p2pBandwidthLatencyTest and C++ loops",
     run: async (options) => (await import("./native.js")).nativeBench(options),
   },
+  sim: {
+    describes: "the simulated machine: scores of its predictions, agreement with theory, speed; no GPU",
+    run: async (options) => (await import("./sim.js")).simBench(options),
+  },
 };
 
 class UsageError extends Error {}

@@ -9,6 +9,13 @@ import type {
   Trace,
   Verification,
 } from "../machine.js";
+import {
+  type Change,
+  type Collective,
+  type CollectiveResult,
+  describeChange,
+  requireCollective,
+} from "../model.js";
 import type { Operation, ProbeOperation, SetupOperation } from "../operations.js";
 import type { Program } from "../program.js";
 import { Random, seedOf } from "../random.js";
@@ -18,6 +25,8 @@ import { peerRefusal, type Topology } from "../topology/topology.js";
 import { formatBytes } from "../units.js";
 import { requireReach } from "./cuda-reach.js";
 import { requireSyncsAtEnd } from "./cuda-throughput.js";
+import { changed } from "./simulation/change.js";
+import { collective } from "./simulation/collective.js";
 import type { Costs } from "./simulation/constants.js";
 import { COSTS } from "./simulation/costs.js";
 import { execute } from "./simulation/execute.js";
@@ -62,6 +71,8 @@ export interface SimulationOptions {
   /** Default those of the topology's generation. */
   readonly costs?: Costs;
   readonly twin?: TwinFacts;
+  /** What was changed of the topology and costs, in words. */
+  readonly changed?: string;
 }
 
 /**
@@ -76,9 +87,11 @@ export class SimulatedMachine implements Machine {
   readonly #costs: Costs;
   readonly #seed: number;
   readonly #twin: TwinFacts | null;
+  readonly #changed: string;
   #closed = false;
 
-  private constructor(topology: Topology, { seed = 1, costs, twin }: SimulationOptions) {
+  private constructor(topology: Topology, options: SimulationOptions) {
+    const { seed = 1, costs, twin, changed: what } = options;
     if (!Number.isSafeInteger(seed)) {
       throw new P2pError("usage", `a seed of ${seed}`, "Give a whole number.");
     }
@@ -86,8 +99,10 @@ export class SimulatedMachine implements Machine {
     this.#costs = costs ?? COSTS[topology.generation];
     this.#seed = seed;
     this.#twin = twin ?? null;
+    this.#changed = what ? `, changed: ${what}` : "";
     const info = infoOf(topology, seed);
-    this.info = twin ? { ...info, name: twin.title, facts: { ...info.facts, ...twin.facts } } : info;
+    const name = `${twin?.title ?? info.name}${this.#changed}`;
+    this.info = { ...info, name, facts: { ...info.facts, ...twin?.facts } };
   }
 
   /**
@@ -124,7 +139,7 @@ export class SimulatedMachine implements Machine {
       kind: "simulated",
       machine: this.info.name,
       date: new Date().toISOString(),
-      source: this.#twin?.source ?? `sim:${this.#topology.name}`,
+      source: `${this.#twin?.source ?? `sim:${this.#topology.name}`}${this.#changed}`,
     };
   }
 
@@ -211,20 +226,37 @@ export class SimulatedMachine implements Machine {
     };
   }
 
+  /**
+   * The same machine with something else: what if it had fewer NVLinks, another hop, a slower host?
+   * @throws P2pError `usage` for a change that makes no sense.
+   */
+  with(change: Change): SimulatedMachine {
+    const before = this.#changed ? `${this.#changed.slice(", changed: ".length)}, ` : "";
+    const what = `${before}${describeChange(change)}`;
+    const { topology, costs } = changed({ topology: this.#topology, costs: this.#costs }, change);
+    const options = { seed: this.#seed, costs, changed: what };
+    return new SimulatedMachine(topology, this.#twin ? { ...options, twin: this.#twin } : options);
+  }
+
+  /**
+   * How long a collective takes whose kernels are resident, without any spread.
+   * @throws P2pError `usage` for a collective that there is not, `not-available` for GPUs that do not reach each other.
+   */
+  collective(wanted: Collective): CollectiveResult {
+    requireCollective(wanted);
+    const { gpus } = wanted;
+    const pairs = gpus.map((from, rank) => ({ from, to: gpus[(rank + 1) % gpus.length] as number }));
+    this.#requireGpuNumbers(gpus);
+    this.#requirePeers(pairs);
+    return collective(this.#topology, this.#costs, wanted);
+  }
+
   async close(): Promise<void> {
     this.#closed = true;
   }
 
   #requireGpus(program: Program): void {
-    const { gpuCount } = this.#topology;
-    const missing = program.gpus.find((gpu) => gpu >= gpuCount);
-    if (missing !== undefined) {
-      throw new P2pError(
-        "not-available",
-        `the program uses GPU ${missing}, but this machine has ${gpuCount} (${this.info.name})`,
-        `Use GPU numbers from 0 to ${gpuCount - 1}, or open a machine with more GPUs.`,
-      );
-    }
+    this.#requireGpuNumbers(program.gpus);
     const hosts = new Set(program.gpus.map((gpu) => this.#topology.graph.hostOf(`gpu${gpu}`)));
     const usesHosts = !program.data.peerAccess || program.data.buffers.some(({ place }) => "host" in place);
     if (hosts.size > 1 && usesHosts) {
@@ -235,8 +267,22 @@ export class SimulatedMachine implements Machine {
       );
     }
     if (!program.data.peerAccess) return;
-    const enabling = program.data.operations.flatMap(pairOf);
-    for (const { from, to } of [...program.pairs, ...enabling]) {
+    this.#requirePeers([...program.pairs, ...program.data.operations.flatMap(pairOf)]);
+  }
+
+  #requireGpuNumbers(gpus: readonly number[]): void {
+    const { gpuCount } = this.#topology;
+    const missing = gpus.find((gpu) => gpu >= gpuCount);
+    if (missing === undefined) return;
+    throw new P2pError(
+      "not-available",
+      `GPU ${missing} is wanted, but this machine has ${gpuCount} (${this.info.name})`,
+      `Use GPU numbers from 0 to ${gpuCount - 1}, or open a machine with more GPUs.`,
+    );
+  }
+
+  #requirePeers(pairs: readonly { from: number; to: number }[]): void {
+    for (const { from, to } of pairs) {
       const refused = peerRefusal(this.#topology, from, to);
       if (!refused) continue;
       throw new P2pError(

@@ -219,12 +219,13 @@ export class Device {
   /** Chunk by chunk to the host and from it: a buffer is filled again when its last chunk has left it. */
   #stage(item: Item, bytes: number, legs: readonly [Leg, Leg], finished: () => void): void {
     const { stagedChunkBytes, stagedBuffers, stagedHandoverNs } = this.#plan.costs;
-    const chunks = Math.ceil(bytes / stagedChunkBytes.value);
+    const chunkBytes = Math.max(1, Math.round(stagedChunkBytes.value));
+    const chunks = Math.ceil(bytes / chunkBytes);
     let left = chunks;
     const handOver = (action: () => void) =>
       this.#simulation.after(this.#spread.engine(stagedHandoverNs.value), action);
     const begin = (chunk: number): void => {
-      const size = Math.min(stagedChunkBytes.value, bytes - chunk * stagedChunkBytes.value);
+      const size = Math.min(chunkBytes, bytes - chunk * chunkBytes);
       this.#use(legs[0], item, chunk, size, () => {
         handOver(() =>
           this.#use(legs[1], item, chunk, size, () => {

@@ -18,44 +18,63 @@ const FULL = 1e-9;
  * @returns GB/s, one a flow.
  */
 export function fairRates(flows: readonly FlowPath[], capacities: ArrayLike<number>): Float64Array {
-  const leftGbps = new Map<number, number>();
-  const sharing = new Map<number, number>();
-  for (const { resources } of flows) {
-    for (const resource of resources) {
-      leftGbps.set(resource, capacities[resource] as number);
-      sharing.set(resource, (sharing.get(resource) ?? 0) + 1);
-    }
+  return new Filling(capacities).rates(flows);
+}
+
+/** Progressive filling with its working memory, so that it can be done again and again. */
+class Filling {
+  readonly #capacities: ArrayLike<number>;
+  readonly #leftGbps: Float64Array;
+  readonly #sharing: Int32Array;
+
+  constructor(capacities: ArrayLike<number>) {
+    this.#capacities = capacities;
+    this.#leftGbps = new Float64Array(capacities.length);
+    this.#sharing = new Int32Array(capacities.length);
   }
-  const rates = new Float64Array(flows.length);
-  let open = flows.map((_, index) => index);
-  const limits = new Float64Array(flows.length);
-  while (open.length > 0) {
-    let level = Infinity;
-    for (const i of open) {
-      const { capGbps, resources } = flows[i] as FlowPath;
-      let limit = capGbps;
+
+  rates(flows: readonly FlowPath[]): Float64Array {
+    const left = this.#leftGbps;
+    const sharing = this.#sharing;
+    for (const { resources } of flows) for (const resource of resources) sharing[resource] = 0;
+    for (const { resources } of flows) {
       for (const resource of resources) {
-        limit = Math.min(limit, (leftGbps.get(resource) as number) / (sharing.get(resource) as number));
-      }
-      limits[i] = limit;
-      level = Math.min(level, limit);
-    }
-    const held = level * (1 + SLACK);
-    const still: number[] = [];
-    for (const i of open) {
-      if ((limits[i] as number) > held) {
-        still.push(i);
-        continue;
-      }
-      rates[i] = level;
-      for (const resource of (flows[i] as FlowPath).resources) {
-        leftGbps.set(resource, Math.max(0, (leftGbps.get(resource) as number) - level));
-        sharing.set(resource, (sharing.get(resource) as number) - 1);
+        left[resource] = this.#capacities[resource] as number;
+        sharing[resource] = (sharing[resource] as number) + 1;
       }
     }
-    open = still;
+    const rates = new Float64Array(flows.length);
+    const limits = new Float64Array(flows.length);
+    let open = Array.from(flows, (_, index) => index);
+    while (open.length > 0) {
+      let level = Infinity;
+      for (const i of open) {
+        const { capGbps, resources } = flows[i] as FlowPath;
+        let limit = capGbps;
+        for (const resource of resources) {
+          const share = (left[resource] as number) / (sharing[resource] as number);
+          if (share < limit) limit = share;
+        }
+        limits[i] = limit;
+        if (limit < level) level = limit;
+      }
+      const held = level * (1 + SLACK);
+      const still: number[] = [];
+      for (const i of open) {
+        if ((limits[i] as number) > held) {
+          still.push(i);
+          continue;
+        }
+        rates[i] = level;
+        for (const resource of (flows[i] as FlowPath).resources) {
+          left[resource] = Math.max(0, (left[resource] as number) - level);
+          sharing[resource] = (sharing[resource] as number) - 1;
+        }
+      }
+      open = still;
+    }
+    return rates;
   }
-  return rates;
 }
 
 class Flow implements FlowPath {
@@ -82,7 +101,7 @@ class Flow implements FlowPath {
 
 /**
  * Flows in progress. When one starts or ends, only the flows that share a resource with it, directly or over others, get new
- * rates; and none do where nobody has to give way: a flow that fits into what is left changes nobody's share, and neither
+ * rates, once for all that happens at one moment; and none do where nobody has to give way: a flow that fits into what is left changes nobody's share, and neither
  * does the end of one on whose resources nobody was held back.
  */
 export class Network {
@@ -93,12 +112,16 @@ export class Network {
   readonly #usedGbps: Float64Array;
   readonly #peakShare: Float64Array;
   readonly #carriedBytes: Float64Array;
+  readonly #filling: Filling;
   #search = 0;
+  /** Resources whose flows are to be given new rates before time goes on. */
+  #unshared: (readonly number[])[] = [];
 
   /** @param capacities GB/s of each resource. */
   constructor(simulation: Simulation, capacities: ArrayLike<number>) {
     this.#simulation = simulation;
     this.#capacities = capacities;
+    this.#filling = new Filling(capacities);
     this.#on = new Array<Set<Flow> | undefined>(capacities.length).fill(undefined);
     this.#usedGbps = new Float64Array(capacities.length);
     this.#peakShare = new Float64Array(capacities.length);
@@ -140,7 +163,7 @@ export class Network {
       this.#give(flow, capGbps);
       this.#notePeaks(flow);
     } else {
-      this.#shareAround(resources);
+      this.#shareSoon(resources);
     }
   }
 
@@ -158,25 +181,35 @@ export class Network {
       const left = (this.#usedGbps[resource] as number) - flow.rateGbps;
       this.#usedGbps[resource] = (this.#on[resource] as Set<Flow>).size === 0 ? 0 : Math.max(0, left);
     }
-    if (held) this.#shareAround(flow.resources);
+    if (held) this.#shareSoon(flow.resources);
     flow.done();
   }
 
+  /** Once for all that starts and ends at this moment. */
+  #shareSoon(resources: readonly number[]): void {
+    if (this.#unshared.push(resources) > 1) return;
+    this.#simulation.after(0, () => {
+      const waiting = this.#unshared;
+      this.#unshared = [];
+      this.#shareAround(waiting);
+    });
+  }
+
   /** New rates for every flow joined to these resources, directly or over other flows. */
-  #shareAround(resources: readonly number[]): void {
+  #shareAround(ways: readonly (readonly number[])[]): void {
     const search = ++this.#search;
     const flows: Flow[] = [];
     const visit = (resource: number) => {
-      for (const flow of this.#on[resource] as Set<Flow>) {
+      for (const flow of this.#on[resource] ?? []) {
         if (flow.seen === search) continue;
         flow.seen = search;
         flows.push(flow);
       }
     };
-    for (const resource of resources) visit(resource);
+    for (const way of ways) for (const resource of way) visit(resource);
     // The list grows while it is gone through.
     for (const flow of flows) for (const resource of flow.resources) visit(resource);
-    const rates = fairRates(flows, this.#capacities);
+    const rates = this.#filling.rates(flows);
     for (let i = 0; i < flows.length; i++) this.#give(flows[i] as Flow, rates[i] as number);
     for (const flow of flows) this.#notePeaks(flow);
   }

@@ -123,13 +123,18 @@ export class Ways {
   #peer(from: number, to: number, streamGpu: number): Leg {
     const reads = streamGpu === to;
     const [source, target] = [`gpu${from}`, `gpu${to}`];
+    const { graph } = this.#topology;
+    const route = graph.route(source, target);
+    const acknowledged = route.hops.every(({ link }) =>
+      ["nvlink", "xgmi"].includes(graph.links[link]?.kind ?? ""),
+    );
     return {
       // The engine of the stream's GPU does it: the destination reads, otherwise the source writes.
       engine: this.#engine(reads ? `GPU ${to} copy engine peer read` : `GPU ${from} copy engine peer write`),
       resources: this.#along(source, target),
       capGbps: peerCopyGbps(this.#topology, from, to, reads ? "read" : "write"),
-      // Reads, or writes that the peer acknowledges: there and back.
-      fixedNs: this.#costs.engineNs.value + 2 * this.#topology.graph.route(source, target).latencyNs,
+      // Reads, and writes that NVLink acknowledges: there and back. Over PCIe writes are posted.
+      fixedNs: this.#costs.engineNs.value + (reads || acknowledged ? 2 : 1) * route.latencyNs,
     };
   }
 

@@ -1,0 +1,63 @@
+import { P2pError } from "../errors.js";
+import type { Machine } from "../machine.js";
+import { ALGORITHMS, type CollectiveAlgorithm, type CollectiveOperation } from "../model.js";
+import { type Bytes, nsToUs, parseBytes } from "../units.js";
+import { expectMachine, expectNames, expectOptions, expectSome } from "./expect.js";
+import { provenanceFields, type Table, tableOf } from "./table.js";
+
+export interface CollectivesOptions {
+  operation: CollectiveOperation;
+  /** Default all that there are for the operation. */
+  algorithm?: CollectiveAlgorithm | readonly CollectiveAlgorithm[];
+  /** Ranks in order; default every GPU of the machine. */
+  gpus?: readonly number[];
+  bytes: Bytes | readonly Bytes[];
+}
+
+const OPTIONS = ["operation", "algorithm", "gpus", "bytes"] as const;
+
+/**
+ * How long collectives take by algorithm and size; a model answers, kernels resident on all GPUs, without any spread.
+ * `bus_gbps` is nccl-tests' bus bandwidth: what each GPU's link would carry if the algorithm wasted nothing.
+ *
+ * @returns a row an algorithm and size: `operation`, `algorithm`, `ranks`, `bytes`, `total_us`, `bus_gbps`, `messages`,
+ * `peak_share` (highest use of a link), and the provenance columns.
+ * @throws P2pError `not-available` for a machine that is no model, or GPUs that do not reach each other; `usage`.
+ */
+export function collectives(machine: Machine, options: CollectivesOptions): Table {
+  expectMachine(machine, "lab.collectives");
+  expectOptions(options, "lab.collectives");
+  expectNames(options, OPTIONS, "lab.collectives");
+  const run = machine.collective?.bind(machine);
+  if (!run) {
+    throw new P2pError(
+      "not-available",
+      `${machine.info.name} is no model: it runs programs, and no collectives of its own`,
+      'Open a model: lab.open("sim:hgx-h100-8"). For real GPUs use nccl-tests.',
+    );
+  }
+  const { operation } = options;
+  const gpus = options.gpus ?? machine.info.gpus.map(({ index }) => index);
+  const known = Object.hasOwn(ALGORITHMS, operation) ? ALGORITHMS[operation] : (["ring"] as const);
+  const algorithms = expectSome([options.algorithm ?? known].flat(), "algorithm", "lab.collectives");
+  const sizes = expectSome([options.bytes].flat() as Bytes[], "bytes", "lab.collectives").map(parseBytes);
+  return tableOf(
+    algorithms.flatMap((algorithm) =>
+      sizes.map((bytes) => {
+        const { ns, messages, peakShare } = run({ operation, algorithm, gpus, bytes });
+        const share = (gpus.length - 1) / gpus.length;
+        return {
+          operation,
+          algorithm,
+          ranks: gpus.length,
+          bytes,
+          total_us: nsToUs(ns),
+          bus_gbps: ((operation === "all-reduce" ? 2 : 1) * share * bytes) / ns,
+          messages,
+          peak_share: peakShare,
+          ...provenanceFields(machine.provenance),
+        };
+      }),
+    ),
+  );
+}
