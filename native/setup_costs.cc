@@ -119,8 +119,12 @@ void SetupCosts::close() {
   if (busy())
     throw usage("set-up work cannot be closed while a call is in flight", "Cancel the call and wait for it.");
   if (!work_) return;
-  const CurrentContext current(*context_);
-  work_.reset();
+  {
+    const CurrentContext current(*context_);
+    work_.reset();
+  }
+  // An object that JavaScript still knows when the process exits is never destroyed.
+  context_.reset();
 }
 
 }  // namespace p2p

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { suite } from "uvu";
@@ -50,6 +50,10 @@ function run(script: string, settings: Record<string, string> = {}) {
 }
 
 const PLAIN = `{ allocators: ["malloc"] }`;
+
+function sleep(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+}
 
 /** `0>1 malloc ok put` and the like, one a row. */
 function short(lines: readonly Row[]): string[] {
@@ -174,6 +178,27 @@ function register(): void {
     assert.is(lines[0].verdict, "broken");
     assert.match(lines[0].reason, "CUDA_ERROR_ILLEGAL_ADDRESS");
     assert.is(lines.length, 3);
+  });
+
+  test("a probe's process that waits for a copy that never completes does not outlive its parent", () => {
+    const child = inLab(
+      `import { readFileSync, writeSync } from "node:fs";
+      ${OPEN}
+      ask({ allocators: ["malloc"] }).catch(() => undefined);
+      setTimeout(() => {
+        const children = readFileSync("/proc/self/task/" + process.pid + "/children", "utf8").trim().split(" ");
+        writeSync(1, JSON.stringify(children.map(Number)) + "\\n");
+        process.kill(process.pid, "SIGKILL");
+      }, 2500);`,
+      { P2PLAB_FAKE_MODE: "hang" },
+    );
+    assert.is(child.signal, "SIGKILL", child.stderr);
+    const [probes] = child.lines as [number[]];
+    assert.is(probes.length, 1);
+    const [probe] = probes as [number];
+    const until = Date.now() + 10_000;
+    while (existsSync(`/proc/${probe}`) && Date.now() < until) sleep(50);
+    assert.not(existsSync(`/proc/${probe}`), `process ${probe} is still there`);
   });
 
   test("GPUs are told apart by UUID: a permuted order changes no verdict", () => {

@@ -13,12 +13,15 @@ export function serve(
   const send = (message: object) => {
     if (process.connected) process.send?.(message);
   };
-  process.on("disconnect", () => process.exit(0));
+  let ending = false;
+  // A parent that is gone kills nobody, and an orderly exit would wait for work that a GPU may never finish.
+  process.on("disconnect", () => (ending ? process.exit(0) : process.kill(process.pid, "SIGKILL")));
   process.on("message", async (request: Record<string, unknown>) => {
     const { id } = request;
     try {
       if (request.do === "end") {
         await close();
+        ending = true;
         process.disconnect();
         return;
       }
