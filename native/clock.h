@@ -44,12 +44,33 @@ inline std::uint64_t counterTicks() {
 #endif
 }
 
-// Nanoseconds from an arbitrary zero that is the same for all readings of a process.
-inline std::uint64_t nowNs() {
+// Ticks of the counter at about this place: the processor may read it some instructions earlier or later.
+inline std::uint64_t passingTicks() {
+#if defined(__x86_64__)
+  return __rdtsc();
+#else
+  return 0;
+#endif
+}
+
+template <std::uint64_t (*Ticks)()>
+inline std::uint64_t readNs() {
   static const CounterScale& scale = counterScale();
   if (scale.nsPerTick == 0) return systemNs();
-  const auto ticks = static_cast<unsigned __int128>(counterTicks() - scale.firstTick);
+  const auto ticks = static_cast<unsigned __int128>(Ticks() - scale.firstTick);
   return scale.firstNs + static_cast<std::uint64_t>((ticks * scale.nsPerTick) >> 32);
+}
+
+// Nanoseconds from an arbitrary zero that is the same for all readings of a process.
+inline std::uint64_t nowNs() {
+  return readNs<counterTicks>();
+}
+
+// The same without waiting for what stands in front of it, which costs a measured loop more than the reading:
+// for stamps between calls that take thousands of instructions. Two such stamps close together may change
+// places.
+inline std::uint64_t passingNs() {
+  return readNs<passingTicks>();
 }
 
 struct ClockFacts {

@@ -34,8 +34,16 @@ bool runsKernels(const ProgramRows& program) {
   });
 }
 
+// Only the last stamp of an iteration must wait until the sync has returned.
 struct HostNow {
+  std::uint64_t passing() const { return passingNs(); }
   std::uint64_t operator()() const { return nowNs(); }
+};
+
+struct TracerNow {
+  const Tracer& tracer;
+  std::uint64_t passing() const { return tracer.now(); }
+  std::uint64_t operator()() const { return tracer.now(); }
 };
 
 bool blocks(const StepTable& table) {
@@ -66,12 +74,12 @@ inline StepResult Executor::iterate(const StepTable& table, std::uint64_t limitN
   const cu::EntryPoints& entries = driver();
   const std::uint32_t number = ++number_;
   if (table.switches) P2P_CALL(cuCtxSetCurrent, table.first->handle());
-  stamps[0] = now();
+  stamps[0] = now.passing();
   // Deadlines are the host clock's: it is not read a second time where the stamps are its own.
   std::uint64_t deadline = stamps[0] + limitNs;
   if constexpr (!std::is_same_v<Now, HostNow>) deadline = nowNs() + limitNs;
   const StepResult submitted = runSteps(entries, table.begin(), table.submitted(), deadline, number);
-  stamps[1] = now();
+  stamps[1] = std::max(stamps[0], now.passing());
   if (submitted.result != cu::kSuccess) [[unlikely]]
     return submitted;
   const StepResult waited = runSteps(entries, table.submitted(), table.end(), deadline, number);
@@ -164,8 +172,7 @@ Trace Executor::trace(const Call&, std::size_t iterations, bool full, double dea
     for (std::size_t i = 0; i < kTraceWarmup + iterations && !cancelled_.load(std::memory_order_relaxed);
          ++i) {
       std::uint64_t own[3];
-      const StepResult ran = iterate(
-          *table, limit, [&] { return tracer.now(); }, own);
+      const StepResult ran = iterate(*table, limit, TracerNow{tracer}, own);
       if (ran.result != cu::kSuccess) fail(ran, i, deadlineMs);
       checkArrivals(i);
       table = &prepared_->timed;
