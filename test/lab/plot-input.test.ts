@@ -148,10 +148,10 @@ input("tables with nothing but missing values still make an honest figure", () =
   const none = curveOf([
     { total_us: null, p99_us: null, ci_low_us: null, ci_high_us: null, reason: "broken" },
   ]);
-  assert.match(String(plot.latency(none)), /1处没有数字：broken/);
+  assert.match(String(plot.latency(none)), /1 处没有数字：broken/);
   assert.match(
     String(plot.matrix(matrixOf(2, () => ({ total_us: null, reason: "broken" })))),
-    /4处没有数字：broken/,
+    /4 处没有数字：broken/,
   );
 });
 

@@ -152,7 +152,7 @@ plots("a cell without a number leaves a gap in its line and its reason under the
     ]),
   );
   assert.equal(figure.data.find((trace) => trace.name === "peer")?.y, [7, null, 9]);
-  assert.match(title(figure).subtitle.text, /1处没有数字：the pair is broken/);
+  assert.match(title(figure).subtitle.text, /1 处没有数字：the pair is broken/);
 });
 
 plots("a sweep of the bandwidth metric is not called a latency until the host knows", () => {

@@ -151,7 +151,7 @@ tables(
       ["GPU 0", 150, "L2", null, 40],
       ["host", null, null, "cuMemHostAlloc failed: CUDA_ERROR_OUT_OF_MEMORY (2) → Less.", null],
     ]);
-    assert.match(String(plot.loadLatency(table)), /GPU 0 150 … 150 ns$/);
+    assert.match(String(plot.loadLatency(table)), /GPU 0 150 … 150 ns; .*cuMemHostAlloc failed/);
     for (const [when, error] of [
       [() => true, new P2pError("not-available", "no probes here", "Elsewhere.")],
       [onHost, new P2pError("program", "wrong", "Right.")],

@@ -148,5 +148,5 @@ export function missingNote(
       ? say("表中没有写原因", "the table gives no reason")
       : reasons.slice(0, 2).join("; ");
   const more = reasons.length > 2 ? say("等", ", …") : "";
-  return say(`${rows.length}处没有数字：${why}${more}`, `${rows.length} without a number: ${why}${more}`);
+  return say(`${rows.length} 处没有数字：${why}${more}`, `${rows.length} without a number: ${why}${more}`);
 }
