@@ -1,7 +1,7 @@
 /** Builds what the native tests need into build/test-native/, once for each state of the sources. */
 import { execFileSync, type SpawnSyncReturns, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -165,9 +165,11 @@ function buildAnew(
     const hash = hashOf(common, source, readFileSync(join(ROOT, source)));
     return { source, file: join(OUT, hash, "object.o") };
   });
-  compileAll(
-    [...compile, "-I", "native", "-I", dirname(ptx)],
-    objects.filter(({ file }) => !existsSync(file)),
+  alone(common, () =>
+    compileAll(
+      [...compile, "-I", "native", "-I", dirname(ptx)],
+      objects.filter(({ file }) => !existsSync(file)),
+    ),
   );
   const files = objects.map(({ file }) => file);
   return made(hashOf(...flags, ...linkFlags, ...files), name, (temporary) => {
@@ -176,6 +178,38 @@ function buildAnew(
     });
     if (linked.status !== 0) throw new Error(`${name} does not link\n${linked.stderr}`);
   });
+}
+
+/** Does the work while no other process does work of this name: several test files would compile the same side by side. */
+function alone(name: string, work: () => void): void {
+  const lock = join(OUT, `${name}.lock`);
+  for (;;) {
+    try {
+      writeFileSync(lock, String(process.pid), { flag: "wx" });
+      break;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+      if (ownerIsGone(lock)) rmSync(lock, { force: true });
+      else Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 100);
+    }
+  }
+  try {
+    work();
+  } finally {
+    rmSync(lock, { force: true });
+  }
+}
+
+/** Whether the process that made the lock ended without taking it away. */
+function ownerIsGone(lock: string): boolean {
+  try {
+    const owner = Number(readFileSync(lock, "utf8"));
+    if (owner > 0) process.kill(owner, 0);
+    return false;
+  } catch (error) {
+    // ENOENT: it was taken away just now.
+    return (error as NodeJS.ErrnoException).code === "ESRCH";
+  }
 }
 
 /** Compiles as many sources at a time as there are processors. */
