@@ -154,6 +154,10 @@ for (const workload of wanted.slice(0, first)) {
   try {
     const row = await compared(workload);
     workloads.push(row);
+    // Said at once: a run that is ended from outside leaves this much.
+    console.error(
+      `${row.name}: ${row.ratio.toFixed(3)} × the best of ${row.plans}, ${row.gainAgain.toFixed(2)} × as fast as the naive plan, ${row.wallS.toFixed(0)} s: ${row.plan}`,
+    );
     if (!row.ok) failures.push(`${row.name}: ${row.ratio.toFixed(3)} × the best, bytes ${row.verification}`);
   } catch (error) {
     workloads.push({ name: workload.name, ok: false });
