@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-import { lab, onProgress, P2pError } from "../lab/index.js";
+import { lab, onProgress, P2pError, requireWritable } from "../lab/index.js";
 import { type Command, interruptible, notebooksOf, progress, timeoutOf } from "./command.js";
 import { execute } from "./execute.js";
 
@@ -41,6 +41,7 @@ export const record: Command = {
         ofNotebook ? "A notebook is recorded on this machine's GPUs: leave it out." : "Leave it out.",
       );
     }
+    requireWritable(out);
     return ofNotebook
       ? await recordNotebook(notebooksOf(positionals)[0] as string, out, {
           out: values["run-out"] ?? "reports",

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { messageOf, P2pError } from "./errors.js";
@@ -33,16 +33,41 @@ export function writeFileAtomic(file: string, content: string | Uint8Array): voi
     writeFileSync(temporary, content);
     renameSync(temporary, file);
   } catch (error) {
-    try {
-      rmSync(temporary, { force: true });
-    } catch {
-      // Nothing was written: what stands in the way of the file stands in the way of its removal too.
-    }
-    throw new P2pError(
-      "output",
-      `cannot write ${file}: ${messageOf(error)}`,
-      "Choose a folder that can be written, or free the disk.",
-      { cause: error },
-    );
+    removeIfThere(temporary);
+    throw cannotWrite(file, error);
   }
+}
+
+/**
+ * Finds out whether a file can be written, before the work that fills it; leaves nothing behind but its folder.
+ * @throws P2pError `output` when it cannot: its folder is none or closed, or a folder has its name.
+ */
+export function requireWritable(file: string): void {
+  const temporary = `${file}.${process.pid}.tmp`;
+  try {
+    if (statSync(file, { throwIfNoEntry: false })?.isDirectory()) throw new Error("it is a folder");
+    makeFolder(dirname(file));
+    writeFileSync(temporary, "");
+  } catch (error) {
+    throw cannotWrite(file, error);
+  } finally {
+    removeIfThere(temporary);
+  }
+}
+
+function removeIfThere(file: string): void {
+  try {
+    rmSync(file, { force: true });
+  } catch {
+    // Nothing was written: what stands in the way of the file stands in the way of its removal too.
+  }
+}
+
+function cannotWrite(file: string, error: unknown): P2pError {
+  return new P2pError(
+    "output",
+    `cannot write ${file}: ${messageOf(error)}`,
+    "Choose a folder that can be written, or free the disk.",
+    { cause: error },
+  );
 }

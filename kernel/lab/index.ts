@@ -13,7 +13,7 @@ export { op } from "arquero";
 export * as lab from "./api.js";
 export * as cuda from "./cuda.js";
 export { CompileError, CudaError, type ErrorCode, messageOf, P2pError } from "./errors.js";
-export { makeFolder, packagePath, writeFileAtomic } from "./files.js";
+export { makeFolder, packagePath, requireWritable, writeFileAtomic } from "./files.js";
 export { setInterruptSignal } from "./interrupt.js";
 export * as plot from "./plot/index.js";
 export { onProgress, type Progress } from "./progress.js";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { P2pError } from "../../kernel/lab/errors.js";
-import { writeFileAtomic } from "../../kernel/lab/files.js";
+import { requireWritable, writeFileAtomic } from "../../kernel/lab/files.js";
 
 const files = suite("files");
 const folder = mkdtempSync(join(tmpdir(), "p2plab-files-"));
@@ -28,6 +28,26 @@ files("a place that cannot be written is a typed error at once: below a file, in
       assert.is((error as P2pError).code, "output");
     }
   }
+});
+
+files("whether a file can be written is known before the work: what is there stays as it is", () => {
+  const file = join(folder, "later/c.txt");
+  requireWritable(file);
+  assert.equal(readdirSync(join(folder, "later")), []);
+  writeFileAtomic(file, "one");
+  requireWritable(file);
+  assert.is(readFileSync(file, "utf8"), "one");
+  for (const [wrong, why] of [
+    [join(folder, "later"), /it is a folder/],
+    [join(folder, "plain/x"), /cannot write/],
+    ["/proc/nowhere/x", /cannot write/],
+  ] as const) {
+    assert.throws(
+      () => requireWritable(wrong),
+      (error: unknown) => error instanceof P2pError && error.code === "output" && why.test(error.message),
+    );
+  }
+  assert.equal(readdirSync(join(folder, "later")), ["c.txt"]);
 });
 
 files("the folder of these tests goes", () => rmSync(folder, { recursive: true }));
