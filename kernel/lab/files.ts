@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { messageOf, P2pError } from "./errors.js";
@@ -53,6 +53,17 @@ export function requireWritable(file: string): void {
   } finally {
     removeIfThere(temporary);
   }
+}
+
+/**
+ * Reads a file whole. A device, a pipe or a folder is refused: reading one may never end.
+ * @throws Error saying what is wrong with the file; the caller knows what the file was wanted for.
+ */
+export function readRegularFile(file: string, mostBytes = Number.POSITIVE_INFINITY): Buffer {
+  const facts = statSync(file);
+  if (!facts.isFile()) throw new Error("it is not a regular file");
+  if (facts.size > mostBytes) throw new Error(`it has ${facts.size} bytes, more than ${mostBytes}`);
+  return readFileSync(file);
 }
 
 function removeIfThere(file: string): void {

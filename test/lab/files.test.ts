@@ -3,8 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
+import { readBaseline } from "../../kernel/lab/analyze/gate/baseline.js";
 import { P2pError } from "../../kernel/lab/errors.js";
-import { requireWritable, writeFileAtomic } from "../../kernel/lab/files.js";
+import { readRegularFile, requireWritable, writeFileAtomic } from "../../kernel/lab/files.js";
+import { readTopology } from "../../kernel/lab/topology/read.js";
 
 const files = suite("files");
 const folder = mkdtempSync(join(tmpdir(), "p2plab-files-"));
@@ -48,6 +50,20 @@ files("whether a file can be written is known before the work: what is there sta
     );
   }
   assert.equal(readdirSync(join(folder, "later")), ["c.txt"]);
+});
+
+files("only a regular file of a stated size is read: a device would never end", () => {
+  const file = join(folder, "read.txt");
+  writeFileSync(file, "four");
+  assert.is(readRegularFile(file).toString(), "four");
+  assert.throws(() => readRegularFile(file, 3), /it has 4 bytes, more than 3/);
+  for (const wrong of ["/dev/zero", folder])
+    assert.throws(() => readRegularFile(wrong), /not a regular file/);
+  assert.throws(
+    () => readTopology("/dev/zero"),
+    /cannot read the topology file .dev.zero: it is not a regular file/,
+  );
+  assert.throws(() => readBaseline("/dev/zero"), /cannot read .dev.zero: it is not a regular file/);
 });
 
 files("the folder of these tests goes", () => rmSync(folder, { recursive: true }));

@@ -1,8 +1,8 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { messageOf, P2pError } from "../errors.js";
 import { withFileLock } from "../file-lock.js";
-import { writeFileAtomic } from "../files.js";
+import { readRegularFile, writeFileAtomic } from "../files.js";
 import { provenancesOf, type Table, tableOf } from "../measure/table.js";
 
 const VERDICTS = ["supported", "refuted", "not-testable"] as const;
@@ -85,7 +85,10 @@ export function readLedger(): LedgerEntry[] {
   const file = ledgerFile();
   if (!existsSync(file)) return [];
   try {
-    const content = JSON.parse(readFileSync(file, "utf8")) as { schema?: unknown; entries?: unknown };
+    const content = JSON.parse(readRegularFile(file).toString("utf8")) as {
+      schema?: unknown;
+      entries?: unknown;
+    };
     if (content.schema !== SCHEMA || !Array.isArray(content.entries))
       throw new Error(`it is not of schema ${SCHEMA}`);
     for (const [index, entry] of content.entries.entries()) {

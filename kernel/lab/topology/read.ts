@@ -1,5 +1,5 @@
-import { readFileSync, statSync } from "node:fs";
 import { messageOf, P2pError } from "../errors.js";
+import { readRegularFile } from "../files.js";
 import type { Description } from "./description.js";
 import { readHwlocXml } from "./readers/hwloc-xml.js";
 import { readNcclXml } from "./readers/nccl-xml.js";
@@ -49,9 +49,7 @@ export function readTopology(file: string): Description {
   }
   let bytes: Uint8Array;
   try {
-    const { size } = statSync(file);
-    if (size > MAX_BYTES) throw new Error(`it has ${size} bytes, more than ${MAX_BYTES}`);
-    bytes = readFileSync(file);
+    bytes = readRegularFile(file, MAX_BYTES);
   } catch (error) {
     const what = `cannot read the topology file ${file}: ${messageOf(error)}`;
     throw new P2pError("topology", what, "Check the path.", { cause: error });

@@ -1,6 +1,5 @@
-import { readFileSync } from "node:fs";
 import { messageOf, P2pError, shown } from "../../errors.js";
-import { writeFileAtomic } from "../../files.js";
+import { readRegularFile, writeFileAtomic } from "../../files.js";
 import { interruptSignal } from "../../interrupt.js";
 import type { Machine, Run } from "../../machine.js";
 import { expectMachine, expectOptions } from "../../measure/expect.js";
@@ -92,8 +91,7 @@ export function saveBaseline(file: string, made: Baseline): void {
 export function readBaseline(file: string): Recording {
   let bytes: Uint8Array;
   try {
-    // A number would be taken for an open file.
-    bytes = readFileSync(String(file));
+    bytes = readRegularFile(String(file));
   } catch (error) {
     throw new P2pError(
       "recording",
