@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { SETUP_KINDS } from "../../kernel/lab/operations.js";
-import { ADDON, countsIn, fakeCudaOf, inLab, missing } from "../native/toolchain.js";
+import { ADDON, fakeCudaOf, inLabLeavingNothing, missing } from "../native/toolchain.js";
 
 export const TIME_LIMIT_S = 600;
 
@@ -21,21 +21,8 @@ const OPEN = `import { setupCosts } from ${COSTS};
   const refused = (error) => print(failure(error));
   const ask = async (options) => { for (const row of (await setupCosts(machine, { ...few, ...options })).objects()) print(row); };`;
 
-/** Runs a script; nothing of the driver may be left of it, nor of the processes that it starts. */
 function run(script: string, settings: Record<string, string> = {}) {
-  const folder = mkdtempSync(join(tmpdir(), "p2plab-costs-"));
-  try {
-    const child = inLab(`${OPEN}\n${script}\nawait machine.close();`, {
-      ...settings,
-      P2PLAB_FAKE_COUNTS: join(folder, "%p.json"),
-    });
-    assert.is(child.status, 0, child.stderr);
-    const { calls, children, left } = countsIn(folder, child.pid);
-    assert.equal(left, []);
-    return { lines: child.lines, calls, children };
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
+  return inLabLeavingNothing(`${OPEN}\n${script}\nawait machine.close();`, settings);
 }
 
 function register(): void {

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { ADDON, countsIn, inLab, missing } from "../native/toolchain.js";
+import { ADDON, inLab, inLabLeavingNothing, missing } from "../native/toolchain.js";
 
 export const TIME_LIMIT_S = 900;
 
@@ -32,21 +32,8 @@ interface Row {
   next: string;
 }
 
-/** Runs a script, of which no process may leave anything in the driver; gives the calls of its own, and how many children it had. */
 function run(script: string, settings: Record<string, string> = {}) {
-  const folder = mkdtempSync(join(tmpdir(), "p2plab-verdict-"));
-  try {
-    const child = inLab(`${OPEN}\n${script}\nawait machine.close();`, {
-      ...settings,
-      P2PLAB_FAKE_COUNTS: join(folder, "%p.json"),
-    });
-    assert.is(child.status, 0, child.stderr);
-    const { calls, children, left } = countsIn(folder, child.pid);
-    assert.equal(left, []);
-    return { lines: child.lines, calls, children };
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
+  return inLabLeavingNothing(`${OPEN}\n${script}\nawait machine.close();`, settings);
 }
 
 const PLAIN = `{ allocators: ["malloc"] }`;

@@ -1,10 +1,20 @@
 /** Builds what the native tests need into build/test-native/, once for each state of the sources. */
 import { execFileSync, type SpawnSyncReturns, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { availableParallelism } from "node:os";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { availableParallelism, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import * as assert from "uvu/assert";
 
 export const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 const OUT = join(ROOT, "build/test-native");
@@ -326,4 +336,21 @@ export function inLab(script: string, settings: Record<string, string> = {}): Ch
       .filter(Boolean)
       .map((line) => JSON.parse(line)),
   };
+}
+
+/** The same, where no process may leave anything in the driver; gives the calls of the script's own, and how many children it had. */
+export function inLabLeavingNothing(
+  script: string,
+  settings: Record<string, string> = {},
+): { lines: ChildResult["lines"]; calls: Record<string, number>; children: number } {
+  const folder = mkdtempSync(join(tmpdir(), "p2plab-counts-"));
+  try {
+    const child = inLab(script, { ...settings, P2PLAB_FAKE_COUNTS: join(folder, "%p.json") });
+    assert.is(child.status, 0, child.stderr);
+    const { calls, children, left } = countsIn(folder, child.pid);
+    assert.equal(left, []);
+    return { lines: child.lines, calls, children };
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 }

@@ -1,4 +1,5 @@
 /** Rows of a table that a figure is made from, checked: what cannot be drawn ends in an error that names it. */
+import { AXES as SWEEP_AXES } from "../analyze/curves.js";
 import { P2pError } from "../errors.js";
 import type { Table } from "../measure/table.js";
 import { shortened } from "./style.js";
@@ -58,20 +59,9 @@ export function textIn(row: Row, column: string): string {
 
 /** Columns that tell rows of a sweep apart, in the order in which a series' name states them. */
 const AXES = [
-  "path",
-  "from",
-  "to",
   "gpu",
   "memory",
-  "engine",
-  "initiator",
-  "direction",
-  "streams",
-  "chunk_bytes",
-  "submit",
-  "sync",
-  "allocator",
-  "metric",
+  ...SWEEP_AXES,
   "mode",
   "stride_bytes",
   "order",
