@@ -7,6 +7,7 @@ export type ErrorCode =
   | "not-recorded" // a recording does not hold the program that was asked for
   | "recording" // a recording file that cannot be read
   | "topology" // a topology file that cannot be read
+  | "import" // another tool's file that cannot be read
   | "notebook" // a notebook file that cannot be read
   | "output" // a file that cannot be written
   | "cuda" // a CUDA driver call failed
