@@ -37,17 +37,18 @@ const BOTH = [
 const TRUNCATED =
   "nvbandwidth copies and counts a multiple of SMs × 8 KiB, with its 16 copies inside one launch; the library launches each copy";
 
-/** Between page-locked memory and GPU 0, issued by the GPU. */
+/** Between page-locked memory and one GPU, issued by the GPU. */
 export function hostCopy(
   direction: "h2d" | "d2h",
   engine: "copy-engine" | "kernel-read" | "kernel-write",
+  gpu = 0,
 ): Program {
   const [src, dst] = direction === "h2d" ? ["host", "gpu"] : ["gpu", "host"];
   return lab
     .program()
     .buffer("host", { host: "pinned", bytes: BYTES })
-    .buffer("gpu", { gpu: 0, bytes: BYTES })
-    .stream("s", { gpu: 0 })
+    .buffer("gpu", { gpu, bytes: BYTES })
+    .stream("s", { gpu })
     .copy("s", src as string, dst as string, { engine })
     .sync("s");
 }
@@ -94,17 +95,17 @@ export function peerCopy(way: Way, by: "ce" | "sm", from: number, to: number): P
     .sync("s");
 }
 
-/** Equal bytes both ways between GPUs 0 and 1, each copy issued by its source (write) or its destination (read). */
-function pairBothWays(way: Way, by: "ce" | "sm"): Program {
+/** Equal bytes both ways between two GPUs, each copy issued by its source (write) or its destination (read). */
+export function pairBothWays(way: Way, by: "ce" | "sm", a = 0, b = 1): Program {
   const engine = by === "ce" ? "copy-engine" : way === "write" ? "kernel-write" : "kernel-read";
   return lab
     .program()
-    .buffer("a0", { gpu: 0, bytes: BYTES })
-    .buffer("a1", { gpu: 1, bytes: BYTES })
-    .buffer("b0", { gpu: 0, bytes: BYTES })
-    .buffer("b1", { gpu: 1, bytes: BYTES })
-    .stream("s", { gpu: way === "write" ? 0 : 1 })
-    .stream("t", { gpu: way === "write" ? 1 : 0 })
+    .buffer("a0", { gpu: a, bytes: BYTES })
+    .buffer("a1", { gpu: b, bytes: BYTES })
+    .buffer("b0", { gpu: a, bytes: BYTES })
+    .buffer("b1", { gpu: b, bytes: BYTES })
+    .stream("s", { gpu: way === "write" ? a : b })
+    .stream("t", { gpu: way === "write" ? b : a })
     .copy("s", "a0", "a1", { engine })
     .copy("t", "b1", "b0", { engine })
     .sync("s")
