@@ -69,8 +69,13 @@ function print(table: lab.Table, { json, csv }: { json: boolean; csv: boolean })
 
 function jsonOf(table: lab.Table): Record<string, unknown> {
   const rows = table.objects() as Record<string, unknown>[];
-  const { machine, provenance, date, metric, definition } = rows[0] as Record<string, unknown>;
-  const cells = rows.map(({ machine: _, provenance: __, date: ___, ...cell }) => cell);
+  const { metric, definition } = rows[0] as Record<string, unknown>;
+  // Cells of a recording with a model behind it are of two kinds: each then says its own.
+  const [machine, provenance, date] = ["machine", "provenance", "date"].map((name) =>
+    [...new Set(rows.map((row) => row[name]))].join("; "),
+  );
+  const one = new Set(rows.map((row) => row.provenance)).size === 1;
+  const cells = one ? rows.map(({ machine: _, provenance: __, date: ___, ...cell }) => cell) : rows;
   return { schema: "p2plab-matrix/1", machine, provenance, date, metric, definition, cells };
 }
 

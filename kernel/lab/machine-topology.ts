@@ -27,6 +27,7 @@ export function topology(machine: Machine): Description {
       unknown: modelled.unknown,
       topology: modelled,
       heading,
+      provenance: machine.provenance,
     });
   }
   const pairOf = (a: number, b: number) => info.pairs.find(({ from, to }) => from === a && to === b) ?? null;
@@ -46,7 +47,14 @@ export function topology(machine: Machine): Description {
       `A tree in which GPU ${from} and ${to} are ${link}, as NVML says: it is shown as ${layout.pairClass(from, to)}.`,
     );
   }
-  return new Description({ format: "pairs of the machine", layout, gpus, unknown, heading });
+  return new Description({
+    format: "pairs of the machine",
+    layout,
+    gpus,
+    unknown,
+    heading,
+    provenance: machine.provenance,
+  });
 }
 
 /** As Linux knows it; null where it knows none. */

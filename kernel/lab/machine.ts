@@ -5,7 +5,10 @@ import type { Timeline } from "./timeline.js";
 import type { Topology } from "./topology/topology.js";
 import type { Verdict, VerdictOptions } from "./verdict.js";
 
-/** `measured` on this machine now, `recorded` on a real machine earlier, or `simulated` by a model. Never mixed. */
+/**
+ * `measured` on this machine now, `recorded` on a real machine earlier, or `simulated` by a model. A run is of one kind; where
+ * rows of a table differ, each says its own.
+ */
 export type ProvenanceKind = "measured" | "recorded" | "simulated";
 
 /** Where numbers come from; travels with every run, table, figure and report. */
@@ -249,6 +252,14 @@ export interface Run {
   readonly warnings: readonly string[];
 }
 
+/** The two that a machine with a model behind it consists of. */
+export interface BackedBy {
+  /** Answers only what it holds. */
+  readonly alone: Machine;
+  /** Answers everything else; made when it is first asked for. @throws P2pError `machine-spec` where it cannot be. */
+  readonly model: () => Machine;
+}
+
 /** Anything that runs programs. What stands above asks no machine which kind it is. */
 export interface Machine {
   readonly provenance: Provenance;
@@ -257,6 +268,11 @@ export interface Machine {
   readonly deterministic?: boolean;
   /** What a model of a machine runs on; missing where bytes are really moved. */
   readonly topology?: Topology | undefined;
+  /**
+   * Of a machine whose runs come from a recording or from the model behind it, as each run says: where figures are held against
+   * each other, one of the two answers all. Missing where there is one source.
+   */
+  readonly backedBy?: BackedBy | undefined;
   /**
    * Runs a program in latency mode: one iteration at a time until the stopping rule ends it.
    * @throws P2pError `program`, `not-available`, `not-recorded`, `verification`, `cuda` or `cancelled`.

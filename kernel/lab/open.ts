@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { messageOf, P2pError } from "./errors.js";
 import { interruptSignal } from "./interrupt.js";
 import type { Machine, Provenance, Run, RunOptions } from "./machine.js";
+import { BackedMachine, backedName } from "./machines/backed.js";
 import { CudaMachine } from "./machines/cuda.js";
 import { RecordedMachine, shippedRecordings } from "./machines/recorded.js";
 import { PRESETS, SimulatedMachine } from "./machines/simulated.js";
@@ -19,16 +20,20 @@ const DEFAULT_RECORDING = "h200x2";
 
 const opens: Provenance[] = [];
 
-/** Provenance of every machine opened in this process, in order; a report is labelled by it. */
+/**
+ * Provenance of every machine opened in this process, in order, and of a model behind one when it first answered; a report is
+ * labelled by it.
+ */
 export function opened(): readonly Provenance[] {
   return opens;
 }
 
 /**
  * Opens a machine.
- * @param spec `auto` (real GPUs with peer access if there are any, otherwise the shipped recording), `cuda`,
- * `recorded:<name or file>`, `twin:<name or file>` (a model fitted to a recording) or `sim:<preset or topology file>`; default: the
- * environment's `P2PLAB_MACHINE`, otherwise `auto`.
+ * @param spec `auto` (real GPUs with peer access if there are any, otherwise the shipped recording with its twin behind it), `cuda`,
+ * `recorded:<name or file>`, `twin:<name or file>` (a model fitted to a recording), `recorded:<name or file>+twin` (recorded where
+ * recorded, the twin's elsewhere; each run says which) or `sim:<preset or topology file>`; default: the environment's
+ * `P2PLAB_MACHINE`, otherwise `auto`.
  * @throws P2pError `machine-spec` for a specification that names nothing, `not-available` for `cuda` without GPUs,
  * `recording` or `topology` for a file that cannot be read.
  */
@@ -43,9 +48,9 @@ async function find(spec: string): Promise<Machine> {
   if (typeof spec !== "string") return await find(String(spec));
   const [kind, ...rest] = spec.split(":");
   const name = rest.join(":");
-  if (spec === "auto") return (await realGpus()) ?? RecordedMachine.open(DEFAULT_RECORDING);
+  if (spec === "auto") return (await realGpus()) ?? BackedMachine.open(DEFAULT_RECORDING);
   if (spec === "cuda") return await CudaMachine.open();
-  if (kind === "recorded" && name) return RecordedMachine.open(name);
+  if (kind === "recorded" && name) return recorded(name);
   if (kind === "twin" && name) return openTwin(name);
   if (kind === "sim" && name) return simulated(name);
   const known = machines()
@@ -56,6 +61,12 @@ async function find(spec: string): Promise<Machine> {
     `no machine "${spec}"`,
     `Use one of: auto, ${known}, recorded:<file>, twin:<file>, sim:<topology file>.`,
   );
+}
+
+/** A recording, alone or with its twin behind it. A file that is named so comes first. */
+function recorded(name: string): Machine {
+  const backed = existsSync(name) ? null : backedName(name);
+  return backed === null ? RecordedMachine.open(name) : BackedMachine.open(backed);
 }
 
 /** A preset, or what a topology file tells of a machine. A preset's name comes first; what looks like a path is a file. */
@@ -141,14 +152,30 @@ export class OpenMachine implements Machine {
 
   /** Programs a recording holds; null for machines that run any program. */
   get programs(): readonly Program[] | null {
-    return this.#machine instanceof RecordedMachine ? this.#machine.programs : null;
+    const recorded = this.#machine instanceof RecordedMachine || this.#machine instanceof BackedMachine;
+    return recorded ? this.#machine.programs : null;
+  }
+
+  /** See {@link Machine.backedBy}. */
+  get backedBy(): Machine["backedBy"] {
+    const by = this.#machine.backedBy;
+    return by && { alone: new OpenMachine(by.alone), model: () => new OpenMachine(by.model()) };
   }
 
   async run(program: Program, options?: RunOptions): Promise<Run> {
     const signal = options?.signal ?? interruptSignal();
     const run = await this.#machine.run(program, { ...options, ...(signal ? { signal } : {}) });
     keepRun(this.#machine, run, options?.trace ?? null);
+    this.#told(run.provenance);
     return run;
+  }
+
+  /** The first answer of the model behind a recording is told as an opened machine is; one that was changed is still the same. */
+  #told(provenance: Provenance): void {
+    const { kind, source } = provenance;
+    const same = (other: Provenance) =>
+      other.kind === kind && (source.startsWith(other.source) || other.source.startsWith(source));
+    if (!opens.some(same)) opens.push(provenance);
   }
 
   /** See {@link Machine.verdicts}; missing where the machine has none. */
@@ -164,7 +191,14 @@ export class OpenMachine implements Machine {
 
   /** See {@link Machine.collective}; missing where the machine is no model. */
   get collective(): Machine["collective"] {
-    return this.#machine.collective?.bind(this.#machine);
+    const answer = this.#machine.collective?.bind(this.#machine);
+    return (
+      answer &&
+      ((wanted) => {
+        this.#told((this.#machine.backedBy?.model() ?? this.#machine).provenance);
+        return answer(wanted);
+      })
+    );
   }
 
   close(): Promise<void> {

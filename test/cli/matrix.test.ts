@@ -29,6 +29,21 @@ test("it prints a readable matrix, CSV or JSON", () => {
   assert.match(csv[0] as string, /^from,to,arrow,metric.*machine,provenance,date$/);
 });
 
+test("cells of a recording's model are marked one by one, and what was measured beside others is said in a sentence", () => {
+  const args = ["matrix", "--machine", "recorded:h200x2+twin"];
+  const text = p2plab(args);
+  assert.match(text.stdout, /copy-engine · .*simulated: twin of.*recorded: 2 × NVIDIA H200/);
+  assert.match(text.stdout, /\n +0 +~[\d.]+ +[\d.]+ *\n +1 +~[\d.]+ +~/);
+  assert.match(text.stdout, /\n~ simulated, 0 → 0, 1 → 0, 1 → 1; the others are recorded\n/);
+  const { cells } = JSON.parse(p2plab([...args, "--json"]).stdout) as { cells: { provenance: string }[] };
+  assert.equal(
+    cells.map(({ provenance }) => provenance),
+    ["simulated", "recorded", "simulated", "simulated"],
+  );
+  const server = p2plab(["matrix", "--machine", "sim:pcie-4", "--metric", "bandwidth"]).stdout;
+  assert.match(server, /\n12 cells measured alone, since \d → \d is \d+ % slower beside 1 other pair\n/);
+});
+
 test("Ctrl-C prints the cells that are done, and ends with 130", async () => {
   const child = spawn(
     process.execPath,

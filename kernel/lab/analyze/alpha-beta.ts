@@ -4,7 +4,7 @@ import { type Table, tableOf } from "../measure/table.js";
 import { Random } from "../random.js";
 import { quantileSorted } from "../sampling.js";
 import { nsToUs } from "../units.js";
-import { type Curve, curvesOf } from "./curves.js";
+import { type Curve, curvesOf, mixedHint } from "./curves.js";
 
 /** Refits from which the intervals are read. */
 const RESAMPLES = 400;
@@ -97,7 +97,7 @@ function fittable(table: Table, who: string): Fittable[] {
       throw new P2pError(
         "usage",
         `${who}: "${label}" has ${points.length} sizes, a fit needs ${LEAST_POINTS}`,
-        'Sweep more sizes, such as bytes: lab.sizes("8 B", "64 MiB", { factor: 4 }).',
+        mixedHint(table) ?? 'Sweep more sizes, such as bytes: lab.sizes("8 B", "64 MiB", { factor: 4 }).',
       );
     }
     const spread = points.map((point) => (point.ci_high_us - point.ci_low_us) / (2 * 1.96 * point.total_us));

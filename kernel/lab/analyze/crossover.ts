@@ -4,7 +4,7 @@ import { Random } from "../random.js";
 import { type MimeBundle, richDisplay } from "../rich.js";
 import { quantileSorted } from "../sampling.js";
 import { formatBytes } from "../units.js";
-import { type Curve, type CurvePoint, curvesOf } from "./curves.js";
+import { type Curve, type CurvePoint, curvesOf, mixedHint } from "./curves.js";
 
 /** Where the lead changes. */
 export interface Crossing {
@@ -47,7 +47,7 @@ export function crossover(curve: Table): Crossover {
     throw new P2pError(
       "usage",
       `a crossover compares two paths, the table holds ${curves.length}: ${curves.map(({ label }) => label).join(", ")}`,
-      'Sweep two, such as path: ["peer", "staged"], or filter the table.',
+      mixedHint(curve) ?? 'Sweep two, such as path: ["peer", "staged"], or filter the table.',
     );
   }
   const [first, second] = curves as [Curve, Curve];

@@ -1,7 +1,7 @@
 /** The curves in a table of a sweep: rows that differ in size alone. */
 import { P2pError, shown } from "../errors.js";
 import { expectTable } from "../measure/expect.js";
-import { PROVENANCE_COLUMNS, type Table } from "../measure/table.js";
+import { PROVENANCE_COLUMNS, provenancesOf, type Table } from "../measure/table.js";
 
 /** Columns of a sweep that tell curves apart. */
 export const AXES = [
@@ -74,6 +74,15 @@ export function curvesOf(table: Table, who: string): Curve[] {
       Object.fromEntries(names.map((name) => [name, own[0]?.[name]]));
     return { key: valuesOf(axes), origin: valuesOf(origins), label, points };
   });
+}
+
+/** What to do with a table whose rows are of several machines or kinds; null where they are of one. */
+export function mixedHint(table: Table): string | null {
+  const kinds = [...new Set(provenancesOf(table).map(({ provenance }) => provenance))];
+  if (provenancesOf(table).length < 2) return null;
+  return kinds.length > 1
+    ? `Its rows are ${kinds.join(" and ")}: keep one kind, such as table.filter((row) => row.provenance === "${kinds[0]}").`
+    : "Its rows are of several machines or days: keep one, such as table.filter((row) => row.machine === …).";
 }
 
 /** `peer`, `yield`; but `streams 4`, `from 0`: a bare number says nothing. */

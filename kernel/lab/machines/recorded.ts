@@ -81,7 +81,7 @@ export class RecordedMachine implements Machine {
       throw new P2pError(
         "not-recorded",
         `${this.provenance.source} holds no run of this program${options.mode === "throughput" ? " in throughput mode" : ""}${options.trace ? ` traced by "${options.trace}"` : ""}:\n${program.toString()}`,
-        `It holds ${this.programs.length} programs (machine.programs lists them); for others use a simulated machine, lab.open("sim:hgx-h200-8"), or real GPUs.`,
+        `It holds ${this.programs.length} programs (machine.programs lists them); for others open it with the model fitted to it, lab.open("${this.provenance.source}+twin"), another model, or real GPUs.`,
       );
     }
     const wanted = options.trace !== undefined;

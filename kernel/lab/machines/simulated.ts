@@ -196,7 +196,7 @@ export class SimulatedMachine implements Machine {
     if ("lacks" in result) {
       throw new P2pError(
         "not-available",
-        `the model of ${this.info.name} knows no ${result.lacks}`,
+        `${this.info.name} knows no ${result.lacks}`,
         "Use real GPUs or a recording for it.",
       );
     }

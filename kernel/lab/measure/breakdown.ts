@@ -90,20 +90,29 @@ export async function breakdown(machine: Machine, options: BreakdownOptions): Pr
   );
   const seen = new Map<Cell, Observed>();
   const signal = options.signal ?? interruptSignal();
-  let stop: { cause: unknown } | null = null;
-  for (const cell of new Random(cells.length).shuffle(cells)) {
-    reportProgress({
-      label: `breakdown ${cell.path}${syncs.length > 1 ? ` ${cell.sync}` : ""} ${formatBytes(cell.bytes)}`,
-      done: seen.size,
-      total: cells.length,
-    });
-    try {
-      if (signal?.aborted) throw new P2pError("cancelled", "stopped on request", "Run it again.");
-      seen.set(cell, await observe(machine, { ...options, ...(signal && { signal }) }, cell));
-    } catch (cause) {
-      stop = { cause };
-      break;
+  const told = { ...options, ...(signal && { signal }) };
+  /** @returns what ended it early; null when nothing did. */
+  const observeAll = async (on: Machine, part: readonly Cell[]): Promise<{ cause: unknown } | null> => {
+    for (const cell of new Random(part.length).shuffle(part)) {
+      reportProgress({
+        label: `breakdown ${cell.path}${syncs.length > 1 ? ` ${cell.sync}` : ""} ${formatBytes(cell.bytes)}`,
+        done: seen.size,
+        total: cells.length,
+      });
+      try {
+        if (signal?.aborted) throw new P2pError("cancelled", "stopped on request", "Run it again.");
+        seen.set(cell, await observe(on, told, cell));
+      } catch (cause) {
+        return { cause };
+      }
     }
+    return null;
+  };
+  let stop = await observeAll(machine, cells);
+  if (!stop && machine.backedBy) {
+    const more = cellsBehind(seen);
+    cells.push(...more);
+    if (more.length > 0) stop = await observeAll(machine.backedBy.model(), more);
   }
   if (!stop) reportProgress({ label: "breakdown", done: cells.length, total: cells.length });
   const rows = paths.flatMap((path) =>
@@ -142,6 +151,20 @@ interface Cell {
   readonly path: Path;
   readonly sync: SyncMethod;
   readonly bytes: number;
+  /** Observed on the model behind the machine, for the fit of sizes that only the model answers. */
+  readonly behind?: true;
+}
+
+/** Where sizes of a path were answered by two sources, what the model needs for a fit of its own: the other sizes. */
+function cellsBehind(seen: ReadonlyMap<Cell, Observed>): Cell[] {
+  const modelled = (cell: Cell) => seen.get(cell)?.run?.provenance.kind === "simulated";
+  const all = [...seen.keys()];
+  return all.flatMap((cell): Cell[] => {
+    const alike = all.some(
+      (other) => other.path === cell.path && other.sync === cell.sync && modelled(other),
+    );
+    return alike && !modelled(cell) ? [{ ...cell, behind: true }] : [];
+  });
 }
 
 /** What came of a cell: its run, the parts that the tracer saw of it, and otherwise why not. */
@@ -168,7 +191,8 @@ function unique<T>(list: readonly T[], what: string): T[] {
 
 async function observe(machine: Machine, options: BreakdownOptions, cell: Cell): Promise<Observed> {
   const { from, to, traceIterations, sampling, signal } = options;
-  const program = transfer({ from, to, ...cell });
+  const { path, sync, bytes } = cell;
+  const program = transfer({ from, to, path, sync, bytes });
   try {
     const run = await machine.run(program, {
       trace: "copies",
@@ -201,19 +225,27 @@ function partsOf(trace: NonNullable<Run["trace"]>): Parts {
 
 type Seen = Observed & { readonly cell: Cell };
 
-/** Rows of one path and way to sync; `all` ascends by size. */
+/** Rows of one path and way to sync. Sizes that different sources answered are fitted apart. */
 function rowsOf(
   machine: Machine,
   options: BreakdownOptions,
   all: readonly Seen[],
   asked: readonly number[],
 ): Record<string, unknown>[] {
-  const judged = all.map((entry) => withoutUnseen(entry, all));
-  const { fit, leftOut } = fitOf(judged);
+  const sources = new Set(all.map(({ run }) => run?.provenance.source));
+  const groups = [...sources].map((source) => {
+    const own = all.filter(({ run }) => run?.provenance.source === source);
+    own.sort((a, b) => a.cell.bytes - b.cell.bytes);
+    const judged = own.map((entry) => withoutUnseen(entry, own));
+    return { judged, ...fitOf(judged) };
+  });
   return asked.flatMap((bytes) => {
-    const entry = judged.find(({ cell }) => cell.bytes === bytes);
+    const asAsked = ({ cell }: Seen) => cell.bytes === bytes && !cell.behind;
+    const group = groups.find(({ judged }) => judged.some(asAsked));
+    const entry = group?.judged.find(asAsked);
     // Not yet measured when it was stopped.
-    if (!entry) return [];
+    if (!group || !entry) return [];
+    const { judged, fit, leftOut } = group;
     const { run, parts, cell } = entry;
     const engine = parts && fit ? engineFields(fit, bytes, parts) : null;
     const sumNs = parts && engine ? parts.launchNs + engine.setupNs + engine.linkNs + parts.receiverNs : null;

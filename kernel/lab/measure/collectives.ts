@@ -28,7 +28,8 @@ export function collectives(machine: Machine, options: CollectivesOptions): Tabl
   expectMachine(machine, "lab.collectives");
   expectOptions(options, "lab.collectives");
   expectNames(options, OPTIONS, "lab.collectives");
-  const run = machine.collective?.bind(machine);
+  const model = machine.backedBy?.model() ?? machine;
+  const run = model.collective?.bind(model);
   if (!run) {
     throw new P2pError(
       "not-available",
@@ -55,7 +56,7 @@ export function collectives(machine: Machine, options: CollectivesOptions): Tabl
           bus_gbps: ((operation === "all-reduce" ? 2 : 1) * share * bytes) / ns,
           messages,
           peak_share: peakShare,
-          ...provenanceFields(machine.provenance),
+          ...provenanceFields(model.provenance),
         };
       }),
     ),

@@ -29,7 +29,9 @@ export async function whatIf(machine: Machine, options: WhatIfOptions): Promise<
   expectMachine(machine, "lab.whatIf");
   expectOptions(options, "lab.whatIf");
   expectNames(options, OPTIONS, "lab.whatIf");
-  const change = machine.with?.bind(machine);
+  // The machine as it is answers as the changed ones do.
+  const model = machine.backedBy?.model() ?? machine;
+  const change = model.with?.bind(model);
   if (!change) {
     throw new P2pError(
       "not-available",
@@ -39,7 +41,7 @@ export async function whatIf(machine: Machine, options: WhatIfOptions): Promise<
   }
   const changes = [options.change].flat() as Change[];
   const machines = [
-    { name: "none", machine },
+    { name: "none", machine: model },
     ...changes.map((wanted) => ({ name: describeChange(wanted), machine: change(wanted) })),
   ];
   const rows: Record<string, unknown>[] = [];

@@ -112,7 +112,7 @@ export function breakdown(parts: Table, options: FigureOptions = {}): Figure {
 
 /** Path and size of a row, and what else differs among the rows. */
 function namesOf(rows: readonly Row[]): (row: Row) => string {
-  const more = ["from", "to", "engine", "sync", "submit", "machine"].filter(
+  const more = ["from", "to", "engine", "sync", "submit", "provenance", "machine"].filter(
     (column) => new Set(rows.map((row) => row[column])).size > 1,
   );
   return (row) =>

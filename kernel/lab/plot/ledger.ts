@@ -103,7 +103,7 @@ export function ledger(entries: Table, options: FigureOptions = {}): Figure {
     ],
     summary:
       lines.length > 0
-        ? lines.map((line) => `${line.id}: ${line.text}`).join("; ")
+        ? lines.map((line) => `${line.id}: ${line.plain}`).join("; ")
         : say("没有结论", "no claims"),
     style,
   });
@@ -116,8 +116,10 @@ interface Line {
   readonly result: string;
   /** Ends of what was found, in units of the claimed range; null where there is none to draw. */
   readonly at: readonly [number, number] | null;
-  /** Numbers, beside the drawing. */
+  /** Numbers, beside the drawing, in Plotly's markup. */
   readonly text: string;
+  /** The same for front ends that cannot draw. */
+  readonly plain: string;
   readonly hover: string;
   readonly guess: boolean;
 }
@@ -134,14 +136,14 @@ function claimOf(row: Row, style: Style): Line {
   const { short, unit } = quantityOf(textIn(row, "quantity"));
   const found =
     from === null || to === null ? "—" : from === to ? digits(from) : `${digits(from)}–${digits(to)}`;
+  const claimed = `${style.say("，称 ", ", claimed ")}${digits(low ?? 0)}–${digits(high ?? 0)}${unit}`;
   return {
     id,
     label: labelOf(id, textIn(row, "says")),
     result,
     at: ranged && from !== null && to !== null ? [(from - low) / width, (to - low) / width] : null,
-    text: ranged
-      ? `${verdict}<br>${safe(short)} <b>${found}</b>${unit}${style.say("，称 ", ", claimed ")}${digits(low)}–${digits(high)}${unit}`
-      : verdict,
+    text: ranged ? `${verdict}<br>${safe(short)} <b>${found}</b>${unit}${claimed}` : verdict,
+    plain: ranged ? `${verdict} ${short} ${found}${unit}${claimed}` : verdict,
     hover: `<b>${safe(id)}</b><br>${safe(textIn(row, "says"))}<br>${wrap(textIn(row, "evidence"), 420, 12).map(safe).join("<br>")}<br>${safe(textIn(row, "provenance"))} · ${safe(textIn(row, "machine"))}`,
     guess: false,
   };
@@ -153,12 +155,15 @@ function guessOf(row: Row, style: Style): Line {
   const found = numberIn(row, "found_low", WHO) ?? 0;
   const unit = textIn(row, "quantity").replace(/^us$/, "µs");
   const ratio = guess === 0 ? null : found / guess;
+  const said = (value: string, name: string) =>
+    `${style.say("猜", "guessed ")} ${digits(guess)} ${name}${style.say("，实为 ", ", found ")}${value} ${name}${ratio === null ? "" : style.say(`（×${digits(ratio)}）`, ` (×${digits(ratio)})`)}`;
   return {
     id,
     label: labelOf(id, style.say("猜测", "guess")),
     result: "guess",
     at: ratio === null ? null : [ratio, ratio],
-    text: `${style.say("猜", "guessed ")} ${digits(guess)} ${safe(unit)}${style.say("，实为 ", ", found ")}<b>${digits(found)}</b> ${safe(unit)}${ratio === null ? "" : `（×${digits(ratio)}）`}`,
+    text: said(`<b>${digits(found)}</b>`, safe(unit)),
+    plain: said(digits(found), unit),
     hover: `<b>${safe(id)}</b>`,
     guess: true,
   };

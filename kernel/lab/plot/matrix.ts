@@ -58,6 +58,12 @@ export function matrix(pairs: Table, options: FigureOptions & { value?: string }
     ? say(...(VALUES[column] as readonly [string, string]))
     : column;
   const printed = Math.max(lines.length, columns.length) <= MOST_WITH_VALUES;
+  // Beside measured cells, those of a model are marked one by one.
+  const mixed = new Set(rows.map((row) => row.provenance)).size > 1;
+  const modelled = (from: unknown, to: unknown) =>
+    mixed && cells.get(keyOf(from, to))?.provenance === "simulated";
+  const said = (from: unknown, to: unknown, value: number | null) =>
+    value === null ? "" : `${modelled(from, to) ? "~" : ""}${digits(value)}`;
   const off = lines.flatMap((from) => columns.flatMap((to) => (from === to ? [] : [cellOf(from, to)])));
   const spread = (off.some((value) => value !== null) ? off : z.flat()).filter((value) => value !== null);
   const range = rangeOf(spread);
@@ -87,7 +93,7 @@ export function matrix(pairs: Table, options: FigureOptions & { value?: string }
     mode: "text",
     x: lines.flatMap(() => columns.map((_, x) => x)),
     y: lines.flatMap((_, y) => columns.map(() => y)),
-    text: z.flat().map((value) => (value === null ? "" : digits(value))),
+    text: lines.flatMap((from, y) => columns.map((to, x) => said(from, to, z[y]?.[x] ?? null))),
     textfont: {
       size: fontSize(columns.length),
       color: z
@@ -129,7 +135,13 @@ export function matrix(pairs: Table, options: FigureOptions & { value?: string }
     },
     plotHeight: size,
     origins: originsOf(pairs),
-    notes: [...statements(rows, payload, column, say), ...(missing ? [missing] : [])],
+    notes: [
+      ...statements(rows, payload, column, say),
+      ...(mixed && rows.some(({ provenance }) => provenance === "simulated")
+        ? [say("~ 模拟值，其余不是", "~ simulated; the others are not")]
+        : []),
+      ...(missing ? [missing] : []),
+    ],
     summary:
       taken.length === 0
         ? say("没有一格有数字", "no cell has a number")
@@ -248,7 +260,10 @@ function hoverOf(from: unknown, to: unknown, row: Row | undefined, column: strin
   const pair = `<b>${nameOf(from)} → ${nameOf(to)}</b>`;
   if (!row) return `${pair}<br>—`;
   const value = numberIn(row, column, WHO);
-  const details = ["path", "verdict", "link", "class", "measured", "flags", "taints", "reason", "note"]
+  const details = [
+    ...["path", "verdict", "link", "class", "measured", "flags", "taints", "reason", "note"],
+    "provenance",
+  ]
     .map((name) => textIn(row, name))
     .filter((text) => text !== "");
   return [pair, `${quantity} ${value === null ? "—" : digits(value)}`, ...details].join("<br>");

@@ -171,7 +171,8 @@ function factsOf(value: unknown): {
   const kind = text(from?.kind);
   return {
     title: text(given.title) ?? text(given.topology?.title),
-    describes: text(given.describes) ?? text(given.heading),
+    // The heading says what the origins say too.
+    describes: text(given.describes) ?? (kind === null ? text(given.heading) : null),
     origins:
       kind === null
         ? null

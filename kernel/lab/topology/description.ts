@@ -9,6 +9,13 @@ export interface DescribedGpu {
   readonly computeCapability: string | null;
 }
 
+/** Kind (`measured`, `recorded`, `simulated`), name and date (ISO 8601) of a machine. */
+export interface DescribedProvenance {
+  readonly kind: string;
+  readonly machine: string;
+  readonly date: string;
+}
+
 /**
  * What is joined to what in a machine, as far as somebody told: a file, or the GPUs themselves. Shows itself in terms of
  * `nvidia-smi topo -m`. What nobody told is unknown, not guessed.
@@ -24,6 +31,8 @@ export class Description {
   readonly topology: Topology | null;
   /** Where it comes from, for the reader: machine, kind and date. */
   readonly heading: string;
+  /** The machine that it is of, as its numbers are labelled; null for what a file told. */
+  readonly provenance: DescribedProvenance | null;
 
   constructor(told: {
     format: string;
@@ -32,6 +41,7 @@ export class Description {
     unknown: readonly string[];
     topology?: Topology | null;
     heading?: string;
+    provenance?: DescribedProvenance;
   }) {
     this.format = told.format;
     this.layout = told.layout;
@@ -39,6 +49,7 @@ export class Description {
     this.unknown = told.unknown;
     this.topology = told.topology ?? null;
     this.heading = told.heading ?? told.format;
+    this.provenance = told.provenance ?? null;
   }
 
   /** Class of the way between two GPUs, see {@link Layout.classOf}; null where unknown. */

@@ -7,6 +7,7 @@ import { P2pError } from "../../../kernel/lab/errors.js";
 import { topology } from "../../../kernel/lab/machine-topology.js";
 import { transfer } from "../../../kernel/lab/measure/transfer.js";
 import { open } from "../../../kernel/lab/open.js";
+import { topology as drawing } from "../../../kernel/lab/plot/topology.js";
 import { Random } from "../../../kernel/lab/random.js";
 import { richDisplay } from "../../../kernel/lab/rich.js";
 import { topologyJson } from "../../../kernel/lab/topology/json.js";
@@ -147,6 +148,8 @@ test("lab.topology shows an opened machine in terms of topo -m, with its provena
   assert.match(text, /GPU0\t X \tNV18/);
   assert.is(topology(simulated).topology?.name, "hgx-h100-8");
   assert.match(String(topology(simulated)[richDisplay]()["text/html"]), /<pre>simulated/);
+  assert.match(JSON.stringify(drawing(topology(simulated)).layout), /"name":"watermark"/);
+  assert.not.match(JSON.stringify(drawing(parseTopology(NCCL)).layout), /watermark/);
   const rack = String(topology(await open("sim:gb200-nvl72")));
   assert.is(rack.match(/^Computers /gm)?.length, 1);
 });

@@ -65,12 +65,14 @@ export async function advise(machine: Machine, options: AdviseOptions): Promise<
   samplingOf(sampling);
   requireSignal(options.signal);
   const settings: Settings = { ...options, tolerance, seed, sampling };
+  // Plans are held against each other: one source answers for all of them.
+  const { alone, model } = machine.backedBy ?? { alone: machine, model: null };
   try {
-    return await adviseOn(machine, workload, settings, null);
+    return await adviseOn(alone, workload, settings, null);
   } catch (error) {
     if (!(error instanceof P2pError && error.code === "not-recorded")) throw error;
-    const { source } = machine.provenance;
-    const twin = twinOf(source, error);
+    const { source } = alone.provenance;
+    const twin = model ? model() : twinOf(source, error);
     const note = `${source} holds no run of the naive plan: this is the answer of a model fitted to it, and not measured.`;
     return await adviseOn(twin, workload, settings, note);
   }
