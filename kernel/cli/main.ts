@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 import { P2pError, packagePath } from "../lab/index.js";
 import { check } from "./check.js";
 import type { Command } from "./command.js";
+import { doctor } from "./doctor.js";
 import { kernel } from "./kernel.js";
 import { lab } from "./lab.js";
 import { machines } from "./machines.js";
@@ -12,7 +13,7 @@ import { record } from "./record.js";
 import { report } from "./report.js";
 import { run } from "./run.js";
 
-const COMMANDS: readonly Command[] = [matrix, run, report, record, check, machines, kernel, lab];
+const COMMANDS: readonly Command[] = [doctor, matrix, run, report, record, check, machines, kernel, lab];
 
 function help(): string {
   const lines = COMMANDS.flatMap((command) => [`  p2plab ${command.usage}`, `      ${command.describes}`]);

@@ -24,7 +24,18 @@ command("help lists each subcommand; every one listed answers --help", () => {
   const { status, stdout } = p2plab(["help"]);
   assert.is(status, 0);
   const names = [...stdout.matchAll(/^ {2}p2plab (\w+)/gm)].map((match) => match[1] as string);
-  assert.equal(names, ["matrix", "run", "report", "record", "check", "machines", "kernel", "lab", "help"]);
+  assert.equal(names, [
+    "doctor",
+    "matrix",
+    "run",
+    "report",
+    "record",
+    "check",
+    "machines",
+    "kernel",
+    "lab",
+    "help",
+  ]);
   for (const name of names.slice(0, -1)) {
     const about = p2plab([name, "--help"]);
     assert.is(about.status, 0);

@@ -18,11 +18,12 @@ const LEGEND: readonly (readonly [RegExp, string])[] = [
  * The table that `nvidia-smi topo -m` prints on one computer of a machine, columns parted by tabs: GPUs and network cards, then
  * the affinity columns. `?` stands where a part of the way is unknown, `N/A` for affinities that are.
  * @param options.host number of the computer; GPUs and network cards are numbered anew in it, as on it. Default 0.
+ * @param options.cpus CPUs beside a GPU, by its number, for the column CPU Affinity.
  * @throws P2pError `usage` for what is no topology, or a computer that is not there.
  */
 export function topologyMatrix(
   of: Layout | { readonly layout: Layout } | { readonly graph: Layout },
-  options: { host?: number } = {},
+  options: { host?: number; cpus?: (gpu: number) => string | null } = {},
 ): string {
   const layout = layoutOf(of);
   const host = options.host ?? 0;
@@ -39,7 +40,8 @@ export function topologyMatrix(
     const cells = devices.map((to) => (from === to ? "X" : (layout.classOf(from, to) ?? "?")));
     for (const cell of cells) used.add(cell);
     // Rows of network cards have no affinities.
-    const affinity = row < gpus.length ? ["N/A", numaOf(layout, from) ?? "N/A", "N/A"] : [];
+    const cpus = options.cpus?.(Number(from.slice("gpu".length))) ?? "N/A";
+    const affinity = row < gpus.length ? [cpus, numaOf(layout, from) ?? "N/A", "N/A"] : [];
     return [titles[row], ...cells.map((cell) => (cell === "X" ? " X " : cell)), ...affinity].join("\t");
   });
   const legend = LEGEND.filter(([word]) => [...used].some((cell) => word.test(cell)));

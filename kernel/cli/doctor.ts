@@ -1,0 +1,66 @@
+import { parseArgs } from "node:util";
+import { lab, P2pError } from "../lab/index.js";
+import { type Command, interruptible, progress } from "./command.js";
+
+/** Neither healthy nor ill: it could not be looked at. */
+const COULD_NOT_LOOK = 3;
+
+export const doctor: Command = {
+  name: "doctor",
+  usage:
+    "doctor [--json | --html FILE] [--lang en|zh] [--all] [--redact] [--no-ladder] [--deadline SECONDS] [--snapshot FOLDER]",
+  describes:
+    "what this machine is, what is wrong with it for transfers between GPUs, and how to mend it; exit code 0 healthy, " +
+    "1 warnings, 2 failures, 3 could not look",
+  async run(args) {
+    try {
+      return await examine(args);
+    } catch (error) {
+      // Exit code 2 says that something is broken, and nothing else.
+      const parsing = (error as NodeJS.ErrnoException)?.code?.startsWith("ERR_PARSE_ARGS") ?? false;
+      if (!(error instanceof P2pError) && !parsing) throw error;
+      const { message } = error as Error;
+      const hint = error instanceof P2pError ? error.hint : `Usage: p2plab ${doctor.usage}`;
+      progress(`p2plab doctor: ${message}\n  → ${hint}`);
+      return error instanceof P2pError && error.code === "cancelled" ? 130 : COULD_NOT_LOOK;
+    }
+  },
+};
+
+async function examine(args: string[]): Promise<number> {
+  const { values } = parseArgs({
+    args,
+    options: {
+      json: { type: "boolean", default: false },
+      lang: { type: "string", default: "en" },
+      all: { type: "boolean", default: false },
+      redact: { type: "boolean", default: false },
+      "no-ladder": { type: "boolean", default: false },
+      deadline: { type: "string" },
+      snapshot: { type: "string" },
+    },
+  });
+  const { lang } = values;
+  if (lang !== "en" && lang !== "zh") {
+    throw new P2pError("usage", `no language "${lang}"`, "Use en or zh.");
+  }
+  const options = {
+    ladder: !values["no-ladder"],
+    ...(values.snapshot === undefined ? {} : { snapshot: values.snapshot }),
+    ...(values.deadline === undefined ? {} : { deadlineS: Number(values.deadline) }),
+  };
+  const found = await interruptible((signal) => lab.doctor({ ...options, signal }));
+  const shown = values.redact ? lab.redacted(found) : found;
+  if (values.json) {
+    process.stdout.write(`${JSON.stringify(shown.json(), null, 1)}\n`);
+  } else {
+    const width = process.stdout.columns ?? 100;
+    process.stdout.write(`${shown.text({ lang, all: values.all, width, colour: colours() })}\n`);
+  }
+  return found.exitStatus;
+}
+
+/** See no-color.org. */
+function colours(): boolean {
+  return process.stdout.isTTY === true && !process.env.NO_COLOR && process.env.TERM !== "dumb";
+}

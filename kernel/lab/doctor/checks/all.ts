@@ -1,0 +1,37 @@
+import { messageOf } from "../../errors.js";
+import type { MachineFacts } from "../facts.js";
+import { type Check, type Finding, skip, text } from "./check.js";
+import { DRIVER_CHECKS } from "./driver.js";
+import { GPU_CHECKS } from "./gpu.js";
+import { HOST_CHECKS } from "./host.js";
+import { NVLINK_CHECKS } from "./nvlink.js";
+import { PCIE_CHECKS } from "./pcie.js";
+import { PEER_CHECKS } from "./peer.js";
+import { RDMA_CHECKS } from "./rdma.js";
+import { SURROUNDINGS_CHECKS } from "./surroundings.js";
+
+/** Every check, in the order in which a reader goes through them: what the others rest on comes first. */
+export const CHECKS: readonly Check[] = [
+  ...DRIVER_CHECKS,
+  ...GPU_CHECKS,
+  ...PCIE_CHECKS,
+  ...NVLINK_CHECKS,
+  ...PEER_CHECKS,
+  ...HOST_CHECKS,
+  ...RDMA_CHECKS,
+  ...SURROUNDINGS_CHECKS,
+];
+
+/** A finding a check. One that fails by itself judges nothing, and takes no other with it. */
+export function examine(facts: MachineFacts): Finding[] {
+  return CHECKS.map(({ run, ...check }) => ({ ...check, ...judged(run, facts) }));
+}
+
+function judged(run: Check["run"], facts: MachineFacts) {
+  try {
+    return run(facts);
+  } catch (error) {
+    const what = messageOf(error);
+    return skip(text(`the check itself failed: ${what}`, `检查本身出错：${what}`));
+  }
+}

@@ -1,0 +1,100 @@
+import { P2pError, shown } from "../errors.js";
+import { interruptSignal } from "../interrupt.js";
+import { assemble, readFiles } from "./assemble.js";
+import { examine } from "./checks/all.js";
+import { Diagnosis } from "./diagnosis.js";
+import { noAnswers } from "./driver.js";
+import { climbLadder, noLadder } from "./ladder.js";
+import { DriverLook, lookAtFiles, mayHaveGpus } from "./live.js";
+import { openSnapshot } from "./snapshot.js";
+
+export interface DoctorOptions {
+  /** A snapshot to look at instead of this machine: a folder with a `machine.json`, or that file. */
+  readonly snapshot?: string;
+  /** Whether bytes are sent between the GPUs to see whether they arrive; default true. */
+  readonly ladder?: boolean;
+  /** How long that may take before no other pair is begun, seconds; default 60. */
+  readonly ladderS?: number;
+  /** How long one call of the driver may take, seconds; default 30. */
+  readonly deadlineS?: number;
+  readonly signal?: AbortSignal;
+}
+
+const MOST_S = 3600;
+const WATCH_EVERY_MS = 20;
+
+/**
+ * Looks at this machine: what it is, what is wrong with it for transfers between GPUs, and how to mend it. Needs neither root
+ * nor a GPU. Whatever could hang runs in processes that are ended at their deadline.
+ * @throws P2pError `usage` for options that are none, `topology` for a snapshot that cannot be read, `cancelled`.
+ */
+export async function doctor(options: DoctorOptions = {}): Promise<Diagnosis> {
+  const { ladderS = 60, deadlineS = 30 } = checked(options);
+  if (options.snapshot !== undefined) return ofSnapshot(options.snapshot);
+  const signal = options.signal ?? interruptSignal() ?? undefined;
+  const environment = Object.fromEntries(
+    Object.entries(process.env).filter((entry): entry is [string, string] => entry[1] !== undefined),
+  );
+  const look = mayHaveGpus() ? new DriverLook(deadlineS * 1000) : null;
+  try {
+    const answering = look?.answers ?? noAnswers("no NVIDIA GPU on the bus, and no driver of one");
+    const [{ files, late }, driver] = await Promise.all([lookAtFiles(environment), answering]);
+    const refused = whyNoLadder(options, environment);
+    const climbing = refused === null ? climbLadder(driver, ladderS * 1000, signal) : noLadder(refused);
+    const watching = look && driver.gpus.length > 1 && look.watch(driver, WATCH_EVERY_MS, climbing);
+    const [ladder, loaded] = await Promise.all([climbing, watching]);
+    const origin = { kind: "measured", date: new Date().toISOString(), source: "doctor" } as const;
+    return examined(assemble({ files, driver, ladder, loaded: loaded || new Map(), late, origin }));
+  } finally {
+    await look?.close();
+  }
+}
+
+function whyNoLadder(options: DoctorOptions, environment: Readonly<Record<string, string>>): string | null {
+  if (options.ladder === false) return "it was not asked for";
+  return environment.P2PLAB_P2P === "off" ? "P2PLAB_P2P=off turns peer access off" : null;
+}
+
+function ofSnapshot(path: string): Diagnosis {
+  const { name, synthetic, date, root, environment, driver, ladder } = openSnapshot(path);
+  const origin = {
+    kind: synthetic ? "simulated" : "recorded",
+    machine: name,
+    date,
+    source: `doctor:${path}`,
+  } as const;
+  const files = readFiles(root, environment);
+  return examined(assemble({ files, driver, ladder, loaded: new Map(), late: [], origin }));
+}
+
+function examined(facts: Parameters<typeof examine>[0]): Diagnosis {
+  return new Diagnosis(facts, examine(facts));
+}
+
+const KNOWN = ["snapshot", "ladder", "ladderS", "deadlineS", "signal"];
+
+function checked(options: DoctorOptions): DoctorOptions {
+  if (typeof options !== "object" || options === null || Array.isArray(options)) {
+    throw usage(`options are ${shown(options)}, not an object`);
+  }
+  const stranger = Object.keys(options).find((name) => !KNOWN.includes(name));
+  if (stranger !== undefined) throw usage(`there is no option "${stranger}"`);
+  if (options.snapshot !== undefined && (typeof options.snapshot !== "string" || options.snapshot === "")) {
+    throw usage(`snapshot is ${shown(options.snapshot)}, not a path`);
+  }
+  if (options.ladder !== undefined && typeof options.ladder !== "boolean") {
+    throw usage(`ladder is ${shown(options.ladder)}, not true or false`);
+  }
+  for (const name of ["ladderS", "deadlineS"] as const) {
+    const seconds: unknown = options[name];
+    if (seconds === undefined) continue;
+    if (typeof seconds !== "number" || !(seconds > 0 && seconds <= MOST_S)) {
+      throw usage(`${name} is ${shown(seconds)}, not a number of seconds above 0 and up to ${MOST_S}`);
+    }
+  }
+  return options;
+}
+
+function usage(what: string): P2pError {
+  return new P2pError("usage", `lab.doctor(): ${what}`, `Options are ${KNOWN.join(", ")}.`);
+}

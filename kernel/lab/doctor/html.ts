@@ -1,0 +1,85 @@
+/** The diagnosis as HTML: what a notebook shows, and the body of the report. */
+import { escapeHtml } from "../rich.js";
+import { topologyMatrix } from "../topology/matrix.js";
+import type { Finding, Language, Status } from "./checks/check.js";
+import type { Examined } from "./examined.js";
+import { treeLines } from "./tree.js";
+
+const COLOURS: Readonly<Record<Status, string>> = {
+  pass: "#0B6B3A",
+  warn: "#7A5B00",
+  fail: "#B00020",
+  skip: "#52606D",
+};
+
+const WORDS = {
+  en: {
+    status: ["healthy", "warnings", "failures", "no NVIDIA GPU here"],
+    head: ["", "check", "seen", "effect", "to do"],
+    rest: "Checks that hold, and those that could not be judged",
+    topology: "Topology",
+    gpus: "GPUs",
+  },
+  zh: {
+    status: ["健康", "有警告", "有故障", "这里没有NVIDIA GPU"],
+    head: ["", "检查", "所见", "影响", "处理"],
+    rest: "通过的检查与未能判断的检查",
+    topology: "拓扑",
+    gpus: "GPU",
+  },
+} as const;
+
+/** @param open whether what holds is unfolded, as on paper it must be. */
+export function diagnosisHtml(diagnosis: Examined, lang: Language, open = false): string {
+  const { facts, findings, exitStatus } = diagnosis;
+  const words = WORDS[lang];
+  const { kind, machine, date } = facts.provenance;
+  const colour = COLOURS[(["pass", "warn", "fail", "skip"] as const)[exitStatus]];
+  const bad = findings.filter(({ status }) => status === "fail" || status === "warn");
+  const rest = findings.filter(({ status }) => status === "pass" || status === "skip");
+  const sorted = [...bad].sort((a, b) => a.status.localeCompare(b.status));
+  return [
+    `<p><b style="color:${colour}">${escapeHtml(words.status[exitStatus])}</b> · ${escapeHtml(machine)} · ${kind} · ${escapeHtml(date.slice(0, 10))}</p>`,
+    gpusHtml(diagnosis, words.gpus),
+    sorted.length > 0 ? findingsHtml(sorted, lang) : "",
+    topologyHtml(diagnosis, words.topology),
+    `<details${open ? " open" : ""}><summary>${escapeHtml(words.rest)} (${rest.length})</summary>${findingsHtml(rest, lang)}</details>`,
+  ]
+    .filter(Boolean)
+    .join("\n");
+}
+
+function findingsHtml(findings: readonly Finding[], lang: Language): string {
+  const rows = findings.map((finding) => {
+    const bad = finding.status === "fail" || finding.status === "warn";
+    const cells = [
+      `<b style="color:${COLOURS[finding.status]}">${finding.status}</b>`,
+      `${escapeHtml(finding.title[lang])}<br><a href="${escapeHtml(finding.source)}"><code>${escapeHtml(finding.id)}</code></a>`,
+      escapeHtml(finding.evidence[lang]),
+      bad ? escapeHtml(finding.consequence[lang]) : "",
+      bad || finding.status === "skip" ? escapeHtml(finding.fix[lang]) : "",
+    ];
+    return `<tr>${cells.map((cell) => `<td style="text-align:left;vertical-align:top">${cell}</td>`).join("")}</tr>`;
+  });
+  const head = WORDS[lang].head.map((word) => `<th style="text-align:left">${word}</th>`).join("");
+  return `<table><thead><tr>${head}</tr></thead><tbody>${rows.join("")}</tbody></table>`;
+}
+
+function gpusHtml(diagnosis: Examined, title: string): string {
+  const { gpus } = diagnosis.facts;
+  if (gpus.length === 0) return "";
+  const rows = gpus.map(({ index, name, pci, uuid }) =>
+    [String(index), name, pci ?? "", uuid ?? ""]
+      .map((cell) => `<td style="text-align:left">${escapeHtml(cell)}</td>`)
+      .join(""),
+  );
+  return `<h2>${escapeHtml(title)}</h2><table><tbody>${rows.map((row) => `<tr>${row}</tr>`).join("")}</tbody></table>`;
+}
+
+function topologyHtml(diagnosis: Examined, title: string): string {
+  const { topology, gpus } = diagnosis.facts;
+  if (topology === null) return "";
+  const cpus = (gpu: number) => gpus[gpu]?.device?.cpus ?? null;
+  const text = [...treeLines(topology, gpus), "", topologyMatrix(topology.layout, { cpus })].join("\n");
+  return `<h2>${escapeHtml(title)}</h2><pre>${escapeHtml(text)}</pre>`;
+}

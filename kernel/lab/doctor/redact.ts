@@ -1,0 +1,51 @@
+/** What a report must not tell: host name, user name, UUIDs, serial numbers, hardware addresses. */
+import { hostname, userInfo } from "node:os";
+import { Diagnosis } from "./diagnosis.js";
+
+const UUID = /\b(GPU|MIG)-[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/gi;
+const HARDWARE_ADDRESS = /\b[0-9a-f]{2}(:[0-9a-f]{2}){5,7}\b/gi;
+/** Shorter names are words of their own: they would be found everywhere. */
+const LEAST_NAME = 3;
+
+/** The same diagnosis with each identifier replaced by one that tells only whether two are the same. */
+export function redacted(diagnosis: Diagnosis, names: readonly string[] = ownNames()): Diagnosis {
+  const seen = new Map<string, string>();
+  const standIn = (found: string, prefix: string) => {
+    const key = found.toLowerCase();
+    if (!seen.has(key)) seen.set(key, `${prefix}-redacted-${seen.size}`);
+    return seen.get(key) as string;
+  };
+  const secret = names.filter((name) => name.length >= LEAST_NAME && name !== "root");
+  const named = secret.length > 0 ? new RegExp(secret.map(escaped).join("|"), "gi") : null;
+  const clean = (text: string) => {
+    const plain = text
+      .replace(UUID, (found, prefix: string) => standIn(found, prefix.toUpperCase()))
+      .replace(HARDWARE_ADDRESS, "xx:xx:xx:xx:xx:xx");
+    return named ? plain.replace(named, "redacted") : plain;
+  };
+  const visit = (value: unknown): unknown => {
+    if (typeof value === "string") return clean(value);
+    if (Array.isArray(value)) return value.map(visit);
+    if (typeof value !== "object" || value === null) return value;
+    return Object.fromEntries(Object.entries(value).map(([name, own]) => [name, visit(own)]));
+  };
+  const { topology, ...facts } = diagnosis.facts;
+  return new Diagnosis(
+    { ...(visit(facts) as typeof facts), topology },
+    visit(diagnosis.findings) as Diagnosis["findings"],
+  );
+}
+
+function ownNames(): string[] {
+  const names = [hostname(), hostname().split(".")[0] ?? ""];
+  try {
+    names.push(userInfo().username);
+  } catch {
+    // A user without an entry has no name to hide.
+  }
+  return names;
+}
+
+function escaped(text: string): string {
+  return text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+}

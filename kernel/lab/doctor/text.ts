@@ -1,0 +1,242 @@
+/** The diagnosis for people at a terminal. */
+import { topologyMatrix } from "../topology/matrix.js";
+import { formatBytes } from "../units.js";
+import { type Finding, type Language, type Status, type Text, text } from "./checks/check.js";
+import { versionOf } from "./checks/driver.js";
+import { type Examined, findingsOf } from "./examined.js";
+import type { GpuFacts, MachineFacts } from "./facts.js";
+import { treeLines } from "./tree.js";
+import { padded, widthOf, wrapped } from "./width.js";
+
+export interface TextOptions {
+  /** Default `en`. */
+  readonly lang?: Language;
+  /** Columns; default 100. */
+  readonly width?: number;
+  /** Escape sequences for colours; default false. */
+  readonly colour?: boolean;
+  /** Findings that hold, and those that could not be looked at, in full; default false. */
+  readonly all?: boolean;
+}
+
+const MARKS: Readonly<Record<Status, string>> = { pass: "✓", warn: "!", fail: "✘", skip: "–" };
+/** Select Graphic Rendition: green, yellow, red, grey. */
+const COLOURS: Readonly<Record<Status, number>> = { pass: 32, warn: 33, fail: 31, skip: 90 };
+const LEAST_WIDTH = 40;
+
+const WORDS = {
+  verdict: {
+    0: text("healthy: no finding", "健康：没有发现问题"),
+    1: text("warnings", "有警告"),
+    2: text("failures", "有故障"),
+    3: text("nothing to judge: no NVIDIA GPU here", "无可判断：这里没有NVIDIA GPU"),
+  },
+  versions: text("versions", "版本"),
+  module: text("kernel module", "内核模块"),
+  user: text("user driver", "用户态驱动"),
+  cuda: text("driver's CUDA", "驱动的CUDA"),
+  toolkit: text("toolkit", "工具包"),
+  host: text("host", "主机"),
+  topology: text("topology", "拓扑"),
+  unknown: text("not known", "未知"),
+  findings: text("findings", "发现"),
+  evidence: text("seen", "所见"),
+  consequence: text("effect", "影响"),
+  fix: text("to do", "处理"),
+  source: text("source", "来源"),
+  skipped: text("not judged", "未判断"),
+  passed: text("hold", "通过"),
+} as const;
+
+export function diagnosisText(diagnosis: Examined, options: TextOptions): string {
+  return new Page(diagnosis, options).lines().join("\n");
+}
+
+class Page {
+  readonly #diagnosis: Examined;
+  readonly #facts: MachineFacts;
+  readonly #lang: Language;
+  readonly #width: number;
+  readonly #colour: boolean;
+  readonly #all: boolean;
+
+  constructor(diagnosis: Examined, options: TextOptions) {
+    this.#diagnosis = diagnosis;
+    this.#facts = diagnosis.facts;
+    this.#lang = options.lang ?? "en";
+    this.#width = Math.max(LEAST_WIDTH, options.width ?? 100);
+    this.#colour = options.colour ?? false;
+    this.#all = options.all ?? false;
+  }
+
+  lines(): string[] {
+    const { kind, machine, date } = this.#facts.provenance;
+    const status = this.#diagnosis.exitStatus;
+    const paint = (["pass", "warn", "fail", "skip"] as const)[status];
+    return [
+      ...this.#wrap(`${machine} · ${kind} · ${date.slice(0, 10)}`, 0),
+      this.#painted(`${MARKS[paint]} ${this.#say(WORDS.verdict[status])}`, paint),
+      "",
+      ...this.#gpus(),
+      ...this.#versions(),
+      ...this.#host(),
+      ...this.#topology(),
+      ...this.#findings(),
+    ];
+  }
+
+  #say(words: Text): string {
+    return words[this.#lang];
+  }
+
+  #painted(line: string, status: Status): string {
+    return this.#colour ? `\u001b[${COLOURS[status]}m${line}\u001b[0m` : line;
+  }
+
+  #wrap(line: string, indent: number): string[] {
+    const pad = " ".repeat(indent);
+    return wrapped(line, this.#width - indent).map((part, i) => (i === 0 ? part : pad + part));
+  }
+
+  #titled(title: Text, lines: readonly string[]): string[] {
+    return lines.length === 0 ? [] : [this.#say(title), ...lines.map((line) => `  ${line}`), ""];
+  }
+
+  #gpus(): string[] {
+    const lines = this.#facts.gpus.flatMap((gpu) =>
+      this.#wrap(`GPU ${gpu.index}  ${[gpu.name, gpu.pci, ...gpuWords(gpu)].filter(Boolean).join(" · ")}`, 9),
+    );
+    return lines.length === 0 ? [] : [...lines, ""];
+  }
+
+  #versions(): string[] {
+    const { software, driver } = this.#facts;
+    const unknown = this.#say(WORDS.unknown);
+    const rows = [
+      [this.#say(WORDS.module), software.kernelModule],
+      [this.#say(WORDS.user), driver.version ?? software.userDriver],
+      [this.#say(WORDS.cuda), driver.cuda.version === null ? null : versionOf(driver.cuda.version)],
+      [this.#say(WORDS.toolkit), software.toolkit],
+    ] as const;
+    if (this.#facts.gpus.length === 0 && rows.every(([, value]) => value === null)) return [];
+    return this.#titled(WORDS.versions, [
+      rows.map(([name, value]) => `${name} ${value ?? unknown}`).join(" · "),
+    ]);
+  }
+
+  #host(): string[] {
+    const { host, surroundings, software } = this.#facts;
+    const place = [
+      surroundings.wsl ? "WSL" : surroundings.virtualMachine ? "VM" : null,
+      surroundings.container ? "container" : null,
+      surroundings.product,
+    ];
+    const words = [
+      ...place,
+      host.cpuModel,
+      host.numaNodes ? `${host.numaNodes.length} NUMA` : null,
+      host.kernel ? `Linux ${host.kernel}` : null,
+      software.iommu ? `IOMMU ${software.iommu}` : null,
+      host.shmBytes === null ? null : `/dev/shm ${formatBytes(host.shmBytes)}`,
+      host.hugePages?.some((page) => page.total > 0)
+        ? host.hugePages
+            .filter((page) => page.total > 0)
+            .map((page) => `${page.total} × ${formatBytes(page.pageBytes)}`)
+            .join(" + ")
+        : null,
+    ];
+    return this.#titled(WORDS.host, wrapped(words.filter(Boolean).join(" · "), this.#width - 2));
+  }
+
+  #topology(): string[] {
+    const { topology, gpus } = this.#facts;
+    if (topology === null) return [];
+    const cpus = (gpu: number) => gpus[gpu]?.device?.cpus ?? null;
+    const matrix = topologyMatrix(topology.layout, { cpus }).split("\nLegend")[0] ?? "";
+    const rows = matrix
+      .trimEnd()
+      .split("\n")
+      .map((line) => line.split("\t").map((cell) => cell.trim()));
+    const tree = treeLines(topology, gpus).map((line) => cut(line, this.#width - 2));
+    return this.#titled(WORDS.topology, [
+      ...tree,
+      "",
+      ...columns(rows).map((line) => cut(line, this.#width - 2)),
+    ]);
+  }
+
+  #findings(): string[] {
+    const by = (status: Status) => findingsOf(this.#diagnosis, status);
+    const shown = [...by("fail"), ...by("warn"), ...(this.#all ? [...by("pass"), ...by("skip")] : [])];
+    const lines = shown.flatMap((finding) => this.#finding(finding));
+    if (this.#all) return [this.#say(WORDS.findings), ...lines];
+    const more = this.#lang === "zh" ? "（--all列出全部）" : " (--all lists them)";
+    const rest = `${MARKS.pass} ${by("pass").length} ${this.#say(WORDS.passed)} · ${MARKS.skip} ${by("skip").length} ${this.#say(WORDS.skipped)}${more}`;
+    return [this.#say(WORDS.findings), ...lines, `  ${rest}`];
+  }
+
+  #finding(finding: Finding): string[] {
+    const head = `  ${this.#painted(MARKS[finding.status], finding.status)} ${finding.id}  ${this.#say(finding.title)}`;
+    const bad = finding.status === "fail" || finding.status === "warn";
+    const rows: [Text, string][] = [[WORDS.evidence, this.#say(finding.evidence)]];
+    if (bad) rows.push([WORDS.consequence, this.#say(finding.consequence)]);
+    if (bad || finding.status === "skip") rows.push([WORDS.fix, this.#say(finding.fix)]);
+    if (bad) rows.push([WORDS.source, finding.source]);
+    const names = Math.max(...rows.map(([name]) => widthOf(this.#say(name)))) + 2;
+    const body = rows.flatMap(([name, words]) => {
+      const first = padded(this.#say(name), names);
+      return wrapped(words, this.#width - 6 - names).map(
+        (line, i) => `      ${i === 0 ? first : " ".repeat(names)}${line}`,
+      );
+    });
+    return [head, ...body];
+  }
+}
+
+function gpuWords(gpu: GpuFacts): (string | null)[] {
+  const facts = gpu.driver?.facts;
+  const state = gpu.driver?.state;
+  const { device, loaded } = gpu;
+  const width = device?.width ?? state?.pcieWidth ?? null;
+  const generation = loaded?.generation ?? state?.pcieGeneration ?? null;
+  const bar = facts?.bar1Bytes ?? device?.barBytes ?? null;
+  const active = facts?.links.filter((link) => link.active).length ?? 0;
+  return [
+    gpu.memoryBytes === null ? null : formatBytes(gpu.memoryBytes),
+    bar === null ? null : `BAR1 ${formatBytes(bar)}`,
+    generation === null && width === null ? null : `PCIe Gen${generation ?? "?"} x${width ?? "?"}`,
+    facts && facts.links.length > 0 ? `NVLink ${active}/${facts.links.length}` : null,
+    device?.numaNode == null ? null : `NUMA ${device.numaNode}`,
+    state?.smClockMhz == null ? null : `${state.smClockMhz} MHz`,
+    state?.temperatureC == null ? null : `${state.temperatureC} °C`,
+    state?.powerW == null ? null : `${Math.round(state.powerW)} W`,
+    facts?.mig ? "MIG" : null,
+    gpu.cudaOrdinal === null || gpu.cudaOrdinal === gpu.index ? null : `CUDA ${gpu.cudaOrdinal}`,
+    gpu.driver === null ? "not shown by the driver" : null,
+  ];
+}
+
+/** Cells in columns, two spaces apart. */
+function columns(rows: readonly (readonly string[])[]): string[] {
+  const widths: number[] = [];
+  for (const row of rows) {
+    for (const [i, cell] of row.entries()) widths[i] = Math.max(widths[i] ?? 0, widthOf(cell));
+  }
+  return rows.map((row) =>
+    row
+      .map((cell, i) => padded(cell, widths[i] ?? 0))
+      .join("  ")
+      .trimEnd(),
+  );
+}
+
+/** A line that is too long ends in an ellipsis: a tree or a table cannot be wrapped. */
+function cut(line: string, width: number): string {
+  if (widthOf(line) <= width) return line;
+  let fit = "";
+  for (const character of line) {
+    if (widthOf(fit + character) > width - 1) break;
+    fit += character;
+  }
+  return `${fit}…`;
+}

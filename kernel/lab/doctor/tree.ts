@@ -1,0 +1,79 @@
+/** The topology as a tree of lines: CPUs, root ports, switches, devices, with the link of each to what is above it. */
+import { P2pError } from "../errors.js";
+import type { Description } from "../topology/description.js";
+import type { LayoutLink, TopologyNode } from "../topology/layout.js";
+import { pcieGeneration } from "../topology/pcie.js";
+import type { GpuFacts } from "./facts.js";
+
+const DOWN = new Set(["pcie", "host", "c2c"]);
+const DEPTH = 64;
+
+/** @returns a line a node, then one for each bundle of NVLinks. */
+export function treeLines(topology: Description, gpus: readonly GpuFacts[]): string[] {
+  const { layout } = topology;
+  const below = new Map<string, { node: string; link: LayoutLink }[]>();
+  // Links go from the device up to what it hangs on.
+  for (const link of layout.links.filter((one) => DOWN.has(one.kind))) {
+    below.set(link.to, [...(below.get(link.to) ?? []), { node: link.from, link }]);
+  }
+  const lines: string[] = [];
+  const visit = (name: string, head: string, tail: string, link: LayoutLink | null, depth: number): void => {
+    if (depth > DEPTH) throw new P2pError("topology", "a PCIe tree without end", "Report this topology.");
+    lines.push(`${head}${labelOf(layout.node(name), gpus)}${link ? speedOf(link) : ""}`);
+    const own = below.get(name) ?? [];
+    for (const [i, child] of own.entries()) {
+      const last = i === own.length - 1;
+      visit(
+        child.node,
+        `${tail}${last ? "└─ " : "├─ "}`,
+        `${tail}${last ? "   " : "│  "}`,
+        child.link,
+        depth + 1,
+      );
+    }
+  };
+  for (const cpu of layout.named("cpu")) visit(cpu, "", "", null, 0);
+  return [...lines, ...peerLines(layout.links)];
+}
+
+function labelOf(node: TopologyNode, gpus: readonly GpuFacts[]): string {
+  const at = node.pci ? ` ${node.pci}` : "";
+  const gpu = node.kind === "gpu" ? gpus[Number(node.name.slice(3))] : undefined;
+  switch (node.kind) {
+    case "cpu":
+      return node.numa === undefined ? "CPU" : `NUMA ${node.numa}`;
+    case "gpu":
+      return `GPU ${gpu?.index ?? "?"}${at} ${gpu?.name ?? ""}`.trimEnd();
+    case "nic":
+      return `NIC${at} ${node.label ?? ""}`.trimEnd();
+    case "root-port":
+      return node.pci ? `root port${at}` : `root bus ${node.bridge ?? ""}`.trimEnd();
+    case "pcie-switch":
+      return `PCIe switch${at}`;
+    case "hidden":
+      return "(not shown)";
+    default:
+      return node.name;
+  }
+}
+
+function speedOf({ kind, width, rawGbps }: LayoutLink): string {
+  if (kind !== "pcie" || width === null || rawGbps === null) return "";
+  return `  [x${width} Gen${pcieGeneration(rawGbps, width)}, ${rawGbps.toFixed(1)} GB/s]`;
+}
+
+/** `NVLink: GPU 0 ═ 4 × 26.6 GB/s ═ GPU 1`; GPUs on switches in one line. */
+function peerLines(links: readonly LayoutLink[]): string[] {
+  const nvlinks = links.filter((link) => link.kind === "nvlink");
+  const rate = (link: LayoutLink) => (link.rawGbps === null ? "" : `, ${link.rawGbps.toFixed(1)} GB/s`);
+  const name = (node: string) => `GPU ${node.slice(3)}`;
+  const direct = nvlinks
+    .filter((link) => link.to.startsWith("gpu"))
+    .map((link) => `NVLink ${name(link.from)} ═ ${name(link.to)}  [NV${link.width ?? "?"}${rate(link)}]`);
+  const bundles = new Map<string, string[]>();
+  for (const link of nvlinks.filter((one) => !one.to.startsWith("gpu"))) {
+    const key = `[NV${link.width ?? "?"}${rate(link)}]`;
+    bundles.set(key, [...(bundles.get(key) ?? []), name(link.from)]);
+  }
+  return [...direct, ...[...bundles].map(([key, gpus]) => `NVSwitch ═ ${gpus.join(", ")}  ${key}`)];
+}
