@@ -1,6 +1,6 @@
 import { parseArgs } from "node:util";
 import { lab, onProgress, P2pError } from "../lab/index.js";
-import { type Command, interruptible, progress } from "./command.js";
+import { type Command, INTERRUPTED, interruptible, progress } from "./command.js";
 import { showRounds } from "./record.js";
 
 const WORSE = 1;
@@ -27,15 +27,22 @@ export const check: Command = {
       throw new P2pError("usage", "check takes one baseline", "Make one with p2plab record --out FILE.");
     }
     const tolerance = values.tolerance === undefined ? {} : { tolerance: Number(values.tolerance) / 100 };
+    const print = (found: lab.Regressions) =>
+      process.stdout.write(values.json ? `${JSON.stringify(jsonOf(found), null, 1)}\n` : `${found}\n`);
     try {
       const found = await compare(file, values.machine, tolerance);
-      process.stdout.write(values.json ? `${JSON.stringify(jsonOf(found), null, 1)}\n` : `${found}\n`);
+      print(found);
       return found.worse.length > 0 ? WORSE : found.notMeasured.length > 0 ? NOT_MEASURED : 0;
     } catch (error) {
       // Exit code 1 says that something became slower, and nothing else.
       if (!(error instanceof P2pError) || error.code === "usage") throw error;
+      if (error instanceof lab.StoppedError && error.partial instanceof lab.Regressions) {
+        print(error.partial);
+        progress(`p2plab check: ${error.message}; this is what it had found by then`);
+        return INTERRUPTED;
+      }
       progress(`p2plab check: ${error.message}\n  → ${error.hint}`);
-      return error.code === "cancelled" ? 130 : NOT_MEASURED;
+      return error.code === "cancelled" ? INTERRUPTED : NOT_MEASURED;
     }
   },
 };

@@ -1,5 +1,8 @@
 import { P2pError } from "../lab/index.js";
 
+/** What a shell calls a process that ended by Ctrl-C. */
+export const INTERRUPTED = 130;
+
 /** One subcommand. */
 export interface Command {
   readonly name: string;

@@ -3,7 +3,7 @@
 import { readFileSync } from "node:fs";
 import { P2pError, packagePath } from "../lab/index.js";
 import { check } from "./check.js";
-import type { Command } from "./command.js";
+import { type Command, INTERRUPTED } from "./command.js";
 import { doctor } from "./doctor.js";
 import { kernel } from "./kernel.js";
 import { lab } from "./lab.js";
@@ -61,7 +61,7 @@ async function main(args: string[]): Promise<number> {
   } catch (error) {
     if (error instanceof P2pError) {
       process.stderr.write(`p2plab ${name}: ${error.message}\n  → ${error.hint}\n`);
-      return error.code === "usage" ? 2 : 1;
+      return error.code === "usage" ? 2 : error.code === "cancelled" ? INTERRUPTED : 1;
     }
     if (error instanceof TypeError && (error as NodeJS.ErrnoException).code?.startsWith("ERR_PARSE_ARGS")) {
       process.stderr.write(`p2plab ${name}: ${error.message}\n  usage: p2plab ${command.usage}\n`);

@@ -1,10 +1,8 @@
 import { parseArgs } from "node:util";
 import { lab, onProgress, P2pError } from "../lab/index.js";
-import type { Command } from "./command.js";
+import { type Command, INTERRUPTED } from "./command.js";
 import { matrixText } from "./matrix-text.js";
 
-/** What a shell calls a process that ended by Ctrl-C. */
-const INTERRUPTED = 130;
 const OPTIONS = {
   metric: { type: "string", default: "latency" },
   machine: { type: "string" },

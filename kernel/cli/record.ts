@@ -1,6 +1,6 @@
 import { parseArgs } from "node:util";
 import { lab, onProgress, P2pError, requireWritable } from "../lab/index.js";
-import { type Command, interruptible, notebooksOf, progress, timeoutOf } from "./command.js";
+import { type Command, INTERRUPTED, interruptible, notebooksOf, progress, timeoutOf } from "./command.js";
 import { execute } from "./execute.js";
 
 export const record: Command = {
@@ -59,7 +59,12 @@ async function recordNotebook(
   file: string,
   options: { out: string; timeoutS?: number },
 ): Promise<number> {
+  // The process ends with the notebook's: whoever stopped it is told before.
+  const stop = () =>
+    progress("p2plab record: stopped on request: of a notebook that did not end nothing is recorded");
+  process.prependOnceListener("SIGINT", stop);
   const executed = await execute(notebook, { ...options, machine: "cuda", record: file });
+  process.off("SIGINT", stop);
   if (executed.recorded === null) {
     progress("nothing was recorded, since a cell failed");
     return 1;
@@ -77,15 +82,25 @@ async function recordBaseline(
   await using machine = await lab.open(spec);
   progress(String(machine));
   onProgress(showRounds());
-  const made = await interruptible((signal) => lab.baseline(machine, { ...options, signal }));
+  let made: lab.Baseline;
+  let stopped: P2pError | null = null;
+  try {
+    made = await interruptible((signal) => lab.baseline(machine, { ...options, signal }));
+  } catch (error) {
+    if (!(error instanceof lab.StoppedError) || error.partial === null) throw error;
+    made = error.partial as lab.Baseline;
+    stopped = error;
+  }
   for (const reason of new Set(made.missing.map((entry) => entry.reason))) {
     const names = made.missing.filter((entry) => entry.reason === reason).map((entry) => entry.name);
     progress(`left out: ${names.length} programs such as ${names[0]}: ${reason}`);
   }
   lab.saveBaseline(file, made);
-  progress(`${made.recording.runs.length} programs recorded`);
+  const rounds = made.recording.runs[0]?.rounds?.length ?? 0;
+  progress(`${made.recording.runs.length} programs recorded in ${rounds} rounds`);
+  if (stopped) progress(`p2plab record: ${stopped.message}; the rounds that were complete are kept`);
   process.stdout.write(`${file}\n`);
-  return 0;
+  return stopped ? INTERRUPTED : 0;
 }
 
 /** A line on stderr a second at the most. */

@@ -23,6 +23,7 @@ export {
   Regressions,
   regressions,
 } from "./analyze/gate/regression.js";
+export { StoppedError } from "./analyze/gate/stopped.js";
 export { PROGRAM_SETS, type ProgramSet } from "./analyze/gate/suite.js";
 export { ledger } from "./analyze/ledger.js";
 export { overlap } from "./analyze/overlap.js";

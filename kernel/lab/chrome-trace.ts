@@ -1,4 +1,4 @@
-import { P2pError } from "./errors.js";
+import { P2pError, shown } from "./errors.js";
 import { writeFileAtomic } from "./files.js";
 import type { Provenance, Run } from "./machine.js";
 import { type Span, spanAt, type Timeline } from "./timeline.js";
@@ -36,10 +36,12 @@ export interface ChromeTrace {
  * @throws P2pError `usage` when the run has no trace.
  */
 export function chromeTrace(run: Run): ChromeTrace {
-  if (!run.trace) {
+  if (!run?.trace?.timeline || !run.provenance) {
     throw new P2pError(
       "usage",
-      `this run has no timeline${run.traceReason ? `: ${run.traceReason}` : ""}`,
+      run?.provenance
+        ? `this run has no timeline${run.traceReason ? `: ${run.traceReason}` : ""}`
+        : `lab.chromeTrace was given ${shown(run)}, which is no run`,
       'Run the program with { trace: "full" }.',
     );
   }

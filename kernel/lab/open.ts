@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { messageOf, P2pError } from "./errors.js";
+import { messageOf, P2pError, shown } from "./errors.js";
 import { interruptSignal } from "./interrupt.js";
 import type { Machine, Provenance, Run, RunOptions } from "./machine.js";
 import { BackedMachine, backedName } from "./machines/backed.js";
@@ -9,9 +9,10 @@ import { PRESETS, SimulatedMachine } from "./machines/simulated.js";
 import { openTwin } from "./machines/twin.js";
 import type { Change } from "./model.js";
 import { loadAddon } from "./native.js";
-import type { Program } from "./program.js";
+import { Program } from "./program.js";
 import { keepRun } from "./recording/recorder.js";
 import { escapeHtml, type MimeBundle, richDisplay } from "./rich.js";
+import { requireRunOptions } from "./run-options.js";
 import { rated } from "./topology/rate.js";
 import { readTopology } from "./topology/read.js";
 
@@ -163,6 +164,14 @@ export class OpenMachine implements Machine {
   }
 
   async run(program: Program, options?: RunOptions): Promise<Run> {
+    if (!(program instanceof Program)) {
+      throw new P2pError(
+        "usage",
+        `machine.run was given ${shown(program)} as its program`,
+        "Make one with lab.program() or lab.transfer().",
+      );
+    }
+    requireRunOptions(options);
     const signal = options?.signal ?? interruptSignal();
     const run = await this.#machine.run(program, { ...options, ...(signal ? { signal } : {}) });
     keepRun(this.#machine, run, options?.trace ?? null);

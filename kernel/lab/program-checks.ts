@@ -1,4 +1,4 @@
-import { P2pError } from "./errors.js";
+import { P2pError, shown } from "./errors.js";
 import {
   type Operation,
   type ProgramData,
@@ -99,7 +99,11 @@ function validateAlone(operations: readonly Operation[]): void {
   }
   if (first.op !== "setup") return;
   if (!SETUP_KINDS.includes(first.kind)) {
-    throw new P2pError("program", `no set-up work "${first.kind}"`, `Use one of ${SETUP_KINDS.join(", ")}.`);
+    throw new P2pError(
+      "program",
+      `no set-up work ${shown(first.kind)}`,
+      `Use one of ${SETUP_KINDS.join(", ")}.`,
+    );
   }
   for (const [field, kinds] of Object.entries(SETUP_NEEDS)) {
     const given = first[field as keyof typeof SETUP_NEEDS] !== undefined;

@@ -1,4 +1,4 @@
-import { P2pError } from "./errors.js";
+import { P2pError, shown } from "./errors.js";
 import {
   type Allocator,
   type BufferSpec,
@@ -20,7 +20,11 @@ import {
   probeBuffers,
   requireAligned,
   requireInside,
+  requireName,
+  requireOptions,
   requireWhole,
+  requireWord,
+  requireWords,
 } from "./program-arguments.js";
 import { validate } from "./program-checks.js";
 import { hashOf } from "./program-hash.js";
@@ -69,6 +73,7 @@ export class Program {
       | { host: "pinned" | "pageable"; bytes: Bytes },
   ): Program {
     this.#mustBeNew("buffer", name, this.data.buffers);
+    requireOptions("buffer()", spec, ["gpu", "host", "bytes", "allocator"]);
     return this.#with({
       buffers: [...this.data.buffers, { name, place: placeOf(spec), bytes: parseBytes(spec.bytes) }],
     });
@@ -77,6 +82,7 @@ export class Program {
   /** Adds a non-blocking stream on a GPU. */
   stream(name: string, spec: { gpu: number }): Program {
     this.#mustBeNew("stream", name, this.data.streams);
+    requireOptions("stream()", spec, ["gpu"]);
     return this.#with({ streams: [...this.data.streams, { name, gpu: ordinal(spec.gpu) }] });
   }
 
@@ -96,6 +102,7 @@ export class Program {
       engine?: CopyEngine;
     } = {},
   ): Program {
+    requireOptions("copy()", options, ["bytes", "srcOffset", "dstOffset", "api", "engine"]);
     const { gpu } = this.#find("stream", stream, this.data.streams);
     const from = this.#find("buffer", src, this.data.buffers);
     const to = this.#find("buffer", dst, this.data.buffers);
@@ -117,6 +124,7 @@ export class Program {
       );
     }
     const copy = { op: "copy", stream, src, dst, bytes, srcOffset, dstOffset, api } as const;
+    requireWords({ ...copy, engine } as Operation);
     if (engine === "copy-engine") return this.#then(copy);
     const own = engine === "kernel-write" ? from : to;
     if (!("gpu" in own.place) || own.place.gpu !== gpu) {
@@ -148,6 +156,7 @@ export class Program {
   /** Records an event on a stream. */
   record(stream: string, event: string): Program {
     this.#find("stream", stream, this.data.streams);
+    requireName("event", event);
     return this.#then({ op: "record", stream, event });
   }
 
@@ -157,7 +166,7 @@ export class Program {
     if (!this.data.operations.some((operation) => operation.op === "record" && operation.event === event)) {
       throw new P2pError(
         "program",
-        `no event "${event}" is recorded before this wait`,
+        `no event ${shown(event)} is recorded before this wait`,
         "Record the event first.",
       );
     }
@@ -197,6 +206,7 @@ export class Program {
     window: string,
     options: { protocol?: PutProtocol; bytes?: Bytes; flag?: string } = {},
   ): Program {
+    requireOptions("put()", options, ["protocol", "bytes", "flag"]);
     const { protocol = "flag" } = options;
     const from = this.#find("buffer", src, this.data.buffers);
     const bytes = options.bytes === undefined ? from.bytes : parseBytes(options.bytes);
@@ -211,6 +221,7 @@ export class Program {
     window: string,
     options: { protocol?: PutProtocol; bytes?: Bytes; dst?: string; flag?: string } = {},
   ): Program {
+    requireOptions("receive()", options, ["protocol", "bytes", "dst", "flag"]);
     const { protocol = "flag", dst } = options;
     const out = dst === undefined ? this.bufferOf(window) : this.bufferOf(dst);
     const bytes = options.bytes === undefined ? out.bytes : parseBytes(options.bytes);
@@ -245,6 +256,14 @@ export class Program {
   /** Times dependent loads through a buffer from the stream's GPU: the load latency. Nothing else may be in the program. */
   probeLoad(stream: string, buffer: string, options: Partial<Omit<Probe<"load">, "buffer">> = {}): Program {
     this.#find("stream", stream, this.data.streams);
+    requireOptions("probeLoad()", options, [
+      "footprintBytes",
+      "strideBytes",
+      "order",
+      "accesses",
+      "cold",
+      "sm",
+    ]);
     const whole = this.bufferOf(buffer).bytes;
     const {
       footprintBytes = whole,
@@ -284,6 +303,8 @@ export class Program {
     options: { rounds?: number; store?: Probe<"ping-pong">["store"] } = {},
   ): Program {
     this.#twoStreams(stream, other);
+    requireOptions("probePingPong()", flags, ["flag", "otherFlag"]);
+    requireOptions("probePingPong()", options, ["rounds", "store"]);
     for (const name of [flags.flag, flags.otherFlag]) requireInside(this.bufferOf(name), 0, 8);
     const { rounds = 1000, store = "release" } = options;
     requireWhole("rounds", rounds, 1, 1e7);
@@ -297,6 +318,7 @@ export class Program {
     options: Partial<Omit<Probe<"atomic">, "buffer">> = {},
   ): Program {
     this.#find("stream", stream, this.data.streams);
+    requireOptions("probeAtomic()", options, ["operation", "scope", "accesses"]);
     requireInside(this.bufferOf(buffer), 0, 8);
     const { operation = "add", scope = "system", accesses = 1000 } = options;
     requireWhole("accesses", accesses, 1, 1e8);
@@ -306,6 +328,7 @@ export class Program {
   /** Times fences, each after `stores` stores into a buffer. */
   probeFence(stream: string, buffer: string, options: Partial<Omit<Probe<"fence">, "buffer">> = {}): Program {
     this.#find("stream", stream, this.data.streams);
+    requireOptions("probeFence()", options, ["scope", "stores", "accesses"]);
     const { scope = "system", stores = 0, accesses = 1000 } = options;
     requireWhole("stores", stores, 0, 1024);
     requireInside(this.bufferOf(buffer), 0, Math.max(8, stores * 8));
@@ -321,6 +344,8 @@ export class Program {
     options: { fence?: Probe<"message-passing">["fence"]; rounds?: number } = {},
   ): Program {
     this.#twoStreams(stream, other);
+    requireOptions("probeMessagePassing()", buffers, ["data", "flag"]);
+    requireOptions("probeMessagePassing()", options, ["fence", "rounds"]);
     for (const name of [buffers.data, buffers.flag]) requireInside(this.bufferOf(name), 0, 8);
     const { fence = "system", rounds = 100_000 } = options;
     requireWhole("rounds", rounds, 1, 1e8);
@@ -332,6 +357,7 @@ export class Program {
     kind: SetupOperation["kind"],
     options: { gpu?: number; peer?: number; bytes?: Bytes; nodes?: number } = {},
   ): Program {
+    requireOptions("setup()", options, ["gpu", "peer", "bytes", "nodes"]);
     const { gpu = 0, peer, bytes, nodes } = options;
     return this.#then({
       op: "setup",
@@ -345,13 +371,14 @@ export class Program {
 
   /** `graph`: an iteration's operations become one CUDA graph that each iteration launches. */
   submitBy(way: "stream" | "graph"): Program {
+    requireWord("submission", way, ["stream", "graph"]);
     const { submit: _, ...rest } = this.data;
     return new Program(way === "graph" ? { ...rest, submit: "graph" } : rest);
   }
 
   /** `false` runs the program with peer access off, so that the driver stages copies between GPUs through the host. */
   peerAccess(on: boolean): Program {
-    return this.#with({ peerAccess: on });
+    return this.#with({ peerAccess: requireWord("peer access", on, [true, false]) });
   }
 
   /** What kind of program it is; a probe or a set-up operation stands alone. */
@@ -426,7 +453,7 @@ export class Program {
   }
 
   #then(operation: Operation): Program {
-    return this.#with({ operations: [...this.data.operations, operation] });
+    return this.#with({ operations: [...this.data.operations, requireWords(operation)] });
   }
 
   #with(change: Partial<ProgramData>): Program {
@@ -467,6 +494,7 @@ export class Program {
   }
 
   #mustBeNew(kind: string, name: string, list: readonly { name: string }[]): void {
+    requireName(kind, name);
     if (list.some((item) => item.name === name)) {
       throw new P2pError("program", `there is already a ${kind} "${name}"`, "Give each one its own name.");
     }
@@ -477,7 +505,7 @@ export class Program {
     if (!found) {
       throw new P2pError(
         "program",
-        `no ${kind} "${name}" (there ${list.length === 1 ? "is" : "are"}: ${list.map((item) => item.name).join(", ") || "none"})`,
+        `no ${kind} ${shown(name)} (there ${list.length === 1 ? "is" : "are"}: ${list.map((item) => item.name).join(", ") || "none"})`,
         `Declare it first with .${kind}("${name}", …).`,
       );
     }

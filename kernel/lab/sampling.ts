@@ -1,4 +1,4 @@
-import { P2pError } from "./errors.js";
+import { P2pError, shown } from "./errors.js";
 
 /** When to stop sampling. */
 export interface SamplingOptions {
@@ -101,6 +101,14 @@ export function median(values: ArrayLike<number>): number {
     throw new P2pError("usage", "the median of no values", "Give at least one value.");
   }
   const copy = values instanceof Float64Array ? values.slice() : Float64Array.from(values);
+  const wrong = copy.findIndex(Number.isNaN);
+  if (wrong >= 0) {
+    throw new P2pError(
+      "usage",
+      `the median of values of which number ${wrong} is ${shown(values[wrong])}`,
+      "Give numbers.",
+    );
+  }
   return quantileSorted(copy.sort(), 0.5);
 }
 

@@ -2,7 +2,7 @@
  * What a series of samples is like beside its median: whether it settled late, drifted, jumped or has two modes. A flag keeps
  * the numbers and tells the reader; nothing is thrown away.
  */
-import { P2pError } from "./errors.js";
+import { P2pError, shown } from "./errors.js";
 import { type Convergence, quantileSorted } from "./sampling.js";
 
 /** A change smaller than this share of the median is no news, however certain it is. */
@@ -41,15 +41,19 @@ export interface SeriesShape {
 
 /**
  * Looks at samples in the order they were taken.
- * @param sorted the same, ascending, where the caller has them.
- * @throws P2pError `usage` for an empty series.
+ * @param inOrder the same, ascending, where the caller has them.
+ * @throws P2pError `usage` for an empty series, or what is none.
  */
-export function shapeOf(
-  samplesNs: Float64Array,
-  sorted: Float64Array = samplesNs.slice().sort(),
-): SeriesShape {
-  if (samplesNs.length === 0)
-    throw new P2pError("usage", "a series of no samples", "Give at least one sample.");
+export function shapeOf(samplesNs: Float64Array, inOrder?: Float64Array): SeriesShape {
+  if (!(samplesNs instanceof Float64Array) || samplesNs.length === 0 || samplesNs.some(Number.isNaN)) {
+    const what = samplesNs instanceof Float64Array ? "" : `, but ${shown(samplesNs)}`;
+    throw new P2pError(
+      "usage",
+      `a series of no samples${what}`,
+      "Give a Float64Array of numbers, such as run.samples.totalNs.",
+    );
+  }
+  const sorted = inOrder ?? samplesNs.slice().sort();
   const medianNs = quantileSorted(sorted, 0.5);
   const long = samplesNs.length >= LEAST_SAMPLES && medianNs > 0;
   const ranks = long ? ranksOf(samplesNs, sorted) : new Float64Array(0);
@@ -64,6 +68,9 @@ export function shapeOf(
 
 /** The flags in words, for a table or a warning; empty for a series of one kind. */
 export function flagsOf(shape: SeriesShape): string[] {
+  if (typeof shape?.unsettled !== "number") {
+    throw new P2pError("usage", `flags of ${shown(shape)}`, "Give what lab.shapeOf returned.");
+  }
   const { unsettled, drift, changePoint, modes } = shape;
   return [
     ...(unsettled > 0 ? [`unsettled: the first ${unsettled} samples are unlike the rest`] : []),

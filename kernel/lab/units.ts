@@ -38,6 +38,7 @@ function bytesOfText(text: string): number {
 
 /** A size as people write it: `8 B`, `64 KiB`, `1.5 MiB`. Binary units; at most three significant digits. */
 export function formatBytes(bytes: number): string {
+  requireNumber("a size", bytes);
   for (const unit of ["GiB", "MiB", "KiB"]) {
     const factor = BYTE_UNITS[unit] as number;
     if (bytes >= factor) return `${trim(bytes / factor)} ${unit}`;
@@ -47,11 +48,18 @@ export function formatBytes(bytes: number): string {
 
 /** A duration in the unit that reads best: `830 ns`, `6.78 µs`, `1.25 ms`, `3.1 s`. */
 export function formatNs(ns: number): string {
+  requireNumber("a duration", ns);
   const size = Math.abs(ns);
   if (size < 1e3) return `${trim(ns)} ns`;
   if (size < 1e6) return `${trim(ns / 1e3)} µs`;
   if (size < 1e9) return `${trim(ns / 1e6)} ms`;
   return `${trim(ns / 1e9)} s`;
+}
+
+/** @throws P2pError `usage` unless it is a finite number. */
+function requireNumber(what: string, value: number): void {
+  if (typeof value === "number" && Number.isFinite(value)) return;
+  throw new P2pError("usage", `${what} of ${shown(value)}`, "Give a finite number.");
 }
 
 function trim(value: number): string {

@@ -1,4 +1,5 @@
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { suite } from "uvu";
@@ -200,6 +201,49 @@ command(
     });
   },
 );
+
+/** Runs the command until a line of its stderr matches, then presses Ctrl-C once. */
+async function interrupted(
+  args: string[],
+  when: RegExp,
+): Promise<{ status: number | null; stdout: string; stderr: string }> {
+  const child = spawn(process.execPath, [packagePath("dist/kernel/cli/main.js"), ...args], {
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let [stdout, stderr, sent] = ["", "", false];
+  child.stdout.on("data", (data) => {
+    stdout += data;
+  });
+  child.stderr.on("data", (data) => {
+    stderr += data;
+    if (when.test(stderr) && !sent) sent = child.kill("SIGINT");
+  });
+  const [status] = (await once(child, "close")) as [number | null];
+  return { status, stdout, stderr };
+}
+
+command("Ctrl-C keeps the whole rounds of a record, and what a check has found", async () => {
+  await inFolder(async (folder) => {
+    const file = join(folder, "base.arrow");
+    const sim = ["--machine", "sim:pcie-4"];
+    const latency = ["--programs", "latency,bandwidth,setup"];
+    const long = ["record", "--out", file, ...latency, "--rounds", "1000", ...sim];
+    const early = await interrupted(long, /round [1-4] of/);
+    assert.is(early.status, 130, early.stderr);
+    assert.match(early.stderr, /needs 8 rounds, and \d were complete: there is none/);
+    assert.not(existsSync(file));
+    const late = await interrupted(long, /round (9|\d\d+) of/);
+    assert.is(late.status, 130, late.stderr);
+    assert.match(
+      late.stderr,
+      /stopped on request in round \d+ of 1000; the rounds that were complete are kept/,
+    );
+    assert.ok((lab.readBaseline(file).runs[0]?.rounds?.length ?? 0) >= 8);
+    const check = await interrupted(["check", file, ...sim], /round [1-4] of 8/);
+    assert.is(check.status, 130, check.stderr);
+    assert.match(check.stderr, /in its first look[\s\S]*nothing can be said/);
+  });
+});
 
 command("check that could not measure ends with 3, never with 1", async () => {
   await inFolder((folder) => {

@@ -3,9 +3,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { baseline, readBaseline, saveBaseline } from "../../kernel/lab/analyze/gate/baseline.js";
+import {
+  type Baseline,
+  baseline,
+  readBaseline,
+  saveBaseline,
+} from "../../kernel/lab/analyze/gate/baseline.js";
 import { commoner, holm, largerByRanks, largerByStrata } from "../../kernel/lab/analyze/gate/rank-test.js";
-import { regressions } from "../../kernel/lab/analyze/gate/regression.js";
+import { type Regressions, regressions } from "../../kernel/lab/analyze/gate/regression.js";
+import { StoppedError } from "../../kernel/lab/analyze/gate/stopped.js";
 import { nameOf } from "../../kernel/lab/analyze/gate/suite.js";
 import { P2pError } from "../../kernel/lab/errors.js";
 import type { Machine, Run } from "../../kernel/lab/machine.js";
@@ -246,13 +252,62 @@ gate("what makes no sense is refused by name", async () => {
   }
 });
 
-gate("a wish to stop ends it", async () => {
+/** A machine, and a signal that ends with its run of this number. */
+function stoppedAt(runs: number, machine: Machine): { machine: Machine; signal: AbortSignal } {
   const controller = new AbortController();
-  controller.abort();
-  const error = await refused(() =>
-    baseline(SimulatedMachine.open("pcie-gen4-2"), { ...LATENCY, signal: controller.signal }),
-  );
-  assert.is(error.code, "cancelled");
+  let left = runs;
+  const counted = changed(machine, (_, samples) => {
+    if (--left === 0) controller.abort();
+    return samples;
+  });
+  return { machine: counted, signal: controller.signal };
+}
+
+gate(
+  "a baseline that is stopped keeps the rounds that were complete, or says that they are too few",
+  async () => {
+    const aborted = stoppedAt(0, SimulatedMachine.open("pcie-gen4-2"));
+    const none = await refused(() => baseline(aborted.machine, { ...LATENCY, signal: AbortSignal.abort() }));
+    assert.instance(none, StoppedError);
+    assert.is((none as StoppedError<Baseline>).partial, null);
+    assert.match(none.hint, /needs 8 rounds, and 0 were complete/);
+    // 30 programs a round.
+    for (const [runs, rounds] of [
+      [7 * 30 + 29, null],
+      [8 * 30, 8],
+      [9 * 30 + 1, 9],
+    ] as const) {
+      const { machine, signal } = stoppedAt(runs, SimulatedMachine.open("pcie-gen4-2"));
+      const error = (await refused(() =>
+        baseline(machine, { ...LATENCY, rounds: 12, signal }),
+      )) as StoppedError<Baseline>;
+      assert.is(error.code, "cancelled");
+      const kept = error.partial?.recording.runs.map((run) => run.rounds?.length) ?? null;
+      assert.equal(kept, rounds === null ? null : new Array(30).fill(rounds), error.message);
+      if (error.partial) await regressions(SimulatedMachine.open("pcie-gen4-2"), error.partial);
+    }
+  },
+);
+
+gate("a check that is stopped keeps what whole looks found, and settles nothing that was open", async () => {
+  const of = () => SimulatedMachine.open("pcie-gen4-2");
+  const { recording } = await baseline(of(), { ...LATENCY, rounds: 8 });
+  const early = stoppedAt(100, of());
+  const nothing = (await refused(() =>
+    regressions(early.machine, recording, { signal: early.signal }),
+  )) as StoppedError<Regressions>;
+  assert.is(nothing.partial, null);
+  assert.match(nothing.hint, /nothing can be said/);
+  const late = stoppedAt(8 * 30 + 3, slowed(of(), 1.2, 65_536));
+  const error = (await refused(() =>
+    regressions(late.machine, recording, { signal: late.signal }),
+  )) as StoppedError<Regressions>;
+  assert.match(error.message, /stopped on request in its look 2 of at most 6/);
+  const found = error.partial as Regressions;
+  assert.equal([found.cells.length, found.worse.length, found.notMeasured.length], [30, 0, 2]);
+  assert.match(found.notMeasured[0]?.reason ?? "", /suspicious after 8 rounds/);
+  const rows = found.table().objects() as { verdict: string }[];
+  assert.is(rows.filter(({ verdict }) => verdict === "not-measured").length, 4);
 });
 
 gate.run();

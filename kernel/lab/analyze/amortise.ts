@@ -1,5 +1,5 @@
 import { P2pError } from "../errors.js";
-import { expectOptions, expectTable } from "../measure/expect.js";
+import { expectNames, expectOptions, expectTable } from "../measure/expect.js";
 import { type Table, tableOf } from "../measure/table.js";
 import type { SetupKind } from "../operations.js";
 
@@ -32,6 +32,7 @@ export function amortise(parts: Table, costs: Table, options: AmortiseOptions): 
   expectTable(parts, ["path", "bytes", "total_us"], "lab.amortise");
   expectTable(costs, ["kind", "bytes", "median_us", "first_us", "note", "machine"], "lab.amortise");
   expectOptions(options, "lab.amortise");
+  expectNames(options, ["uses", "kinds"], "lab.amortise");
   const { uses, kinds } = options;
   if (!Number.isSafeInteger(uses) || uses < 1) {
     throw new P2pError("usage", `lab.amortise over ${String(uses)} uses`, "Give a whole number from 1.");

@@ -50,6 +50,7 @@ export function curvesOf(table: Table, who: string): Curve[] {
   const axes = present(AXES);
   const origins = present(PROVENANCE_COLUMNS);
   const rows = table.objects() as Record<string, unknown>[];
+  expectAxes(rows, [...axes, ...origins], who);
   const differing = [...axes, ...origins].filter((axis) => new Set(rows.map((row) => row[axis])).size > 1);
   const groups = new Map<string, Record<string, unknown>[]>();
   for (const row of rows) {
@@ -76,6 +77,25 @@ export function curvesOf(table: Table, who: string): Curve[] {
   });
 }
 
+/** @throws P2pError `usage` for a value that tells nothing apart: an object, or a number that is none. */
+export function expectAxes(
+  rows: readonly Readonly<Record<string, unknown>>[],
+  axes: readonly string[],
+  who: string,
+): void {
+  for (const axis of axes) {
+    const plain = (value: unknown) =>
+      value === null || ["string", "boolean", "undefined"].includes(typeof value) || Number.isFinite(value);
+    const row = rows.find((each) => !plain(each[axis]));
+    if (!row) continue;
+    throw new P2pError(
+      "usage",
+      `${who}: ${axis} is ${shown(row[axis])} in a row`,
+      "Columns that tell rows apart hold texts, finite numbers, or null.",
+    );
+  }
+}
+
 /** What to do with a table whose rows are of several machines or kinds; null where they are of one. */
 export function mixedHint(table: Table): string | null {
   const kinds = [...new Set(provenancesOf(table).map(({ provenance }) => provenance))];
@@ -93,7 +113,12 @@ function nameOfValue(axis: string, value: unknown): string {
 function pointOf(row: Record<string, unknown>, who: string): CurvePoint {
   const { bytes, total_us, ci_low_us, ci_high_us } = row;
   const times = [total_us, ci_low_us ?? total_us, ci_high_us ?? total_us];
-  if (!isPositive(bytes) || !times.every(isTime) || (times[1] as number) > (times[2] as number)) {
+  if (
+    !isPositive(bytes) ||
+    bytes > Number.MAX_SAFE_INTEGER ||
+    !times.every(isTime) ||
+    (times[1] as number) > (times[2] as number)
+  ) {
     throw new P2pError(
       "usage",
       `${who}: a row has ${shown(bytes)} bytes in ${shown(total_us)} µs (${shown(ci_low_us)} to ${shown(ci_high_us)})`,

@@ -75,7 +75,7 @@ export class RecordedMachine implements Machine {
 
   async run(program: Program, options: RunOptions = {}): Promise<Run> {
     program.validate();
-    options.signal?.throwIfAborted();
+    if (options.signal?.aborted) throw new P2pError("cancelled", "stopped on request", "Run it again.");
     const found = this.#find(program, options);
     if (!found) {
       throw new P2pError(

@@ -1,7 +1,7 @@
 import type { Machine } from "../machine.js";
 import type { ProbeOperation } from "../operations.js";
 import { program } from "../program.js";
-import { expectMachine, expectOptions, expectSome } from "./expect.js";
+import { expectMachine, expectNames, expectOptions, expectSome } from "./expect.js";
 import {
   expectMemories,
   listOf,
@@ -44,6 +44,11 @@ const SCOPES = ["gpu", "system"] as const;
 export async function atomics(machine: Machine, options: AtomicsOptions = {}): Promise<Table> {
   expectMachine(machine, "lab.atomics");
   expectOptions(options, "lab.atomics");
+  expectNames(
+    options,
+    ["gpu", "memory", "operation", "scope", "accesses", "sampling", "signal"],
+    "lab.atomics",
+  );
   const { gpu = 0, accesses = 1000 } = options;
   const memories = expectMemories(
     expectSome(listOf(options.memory ?? { gpu }), "memory", "lab.atomics"),

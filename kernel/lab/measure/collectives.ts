@@ -37,6 +37,13 @@ export function collectives(machine: Machine, options: CollectivesOptions): Tabl
       'Open a model: lab.open("sim:hgx-h100-8"). For real GPUs use nccl-tests.',
     );
   }
+  if (options.operation === undefined) {
+    throw new P2pError(
+      "usage",
+      "lab.collectives was given no operation",
+      `Give { operation: … }, one of ${Object.keys(ALGORITHMS).join(", ")}.`,
+    );
+  }
   const { operation } = options;
   const gpus = options.gpus ?? machine.info.gpus.map(({ index }) => index);
   const known = Object.hasOwn(ALGORITHMS, operation) ? ALGORITHMS[operation] : (["ring"] as const);

@@ -1,7 +1,7 @@
 import type { Machine } from "../machine.js";
 import type { ProbeOperation } from "../operations.js";
 import { program } from "../program.js";
-import { expectMachine, expectOptions, expectSome } from "./expect.js";
+import { expectMachine, expectNames, expectOptions, expectSome } from "./expect.js";
 import {
   expectMemories,
   listOf,
@@ -43,6 +43,7 @@ const SCOPES = ["block", "gpu", "system"] as const;
 export async function fences(machine: Machine, options: FencesOptions = {}): Promise<Table> {
   expectMachine(machine, "lab.fences");
   expectOptions(options, "lab.fences");
+  expectNames(options, ["gpu", "memory", "scope", "stores", "accesses", "sampling", "signal"], "lab.fences");
   const { gpu = 0, accesses = 1000 } = options;
   const memories = expectMemories(
     expectSome(listOf(options.memory ?? { gpu }), "memory", "lab.fences"),

@@ -1,7 +1,7 @@
 import type { Machine } from "../machine.js";
 import type { ProbeOperation } from "../operations.js";
 import { program } from "../program.js";
-import { expectMachine, expectOptions, expectSome } from "./expect.js";
+import { expectMachine, expectNames, expectOptions, expectSome } from "./expect.js";
 import {
   expectMemories,
   listOf,
@@ -47,6 +47,7 @@ const FENCES = ["none", "gpu", "system"] as const;
 export async function litmus(machine: Machine, options: LitmusOptions): Promise<Table> {
   expectMachine(machine, "lab.litmus");
   expectOptions(options, "lab.litmus");
+  expectNames(options, ["from", "to", "data", "flag", "fence", "rounds", "sampling", "signal"], "lab.litmus");
   const { from, to, rounds = 100_000 } = options;
   const data = options.data ?? { gpu: to };
   const flag = options.flag ?? { gpu: to };

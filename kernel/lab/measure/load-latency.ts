@@ -1,7 +1,7 @@
 import type { Machine } from "../machine.js";
 import { type Program, program } from "../program.js";
 import { type Bytes, formatBytes, parseBytes, sizes } from "../units.js";
-import { expectMachine, expectOptions, expectSome } from "./expect.js";
+import { expectMachine, expectNames, expectOptions, expectSome } from "./expect.js";
 import { type Contrast, type Latency, levelOf } from "./load-level.js";
 import {
   type Cell,
@@ -62,6 +62,23 @@ const REFERENCE_BYTES = 128 * 1024;
 export async function loadLatency(machine: Machine, options: LoadLatencyOptions = {}): Promise<Table> {
   expectMachine(machine, "lab.loadLatency");
   expectOptions(options, "lab.loadLatency");
+  expectNames(
+    options,
+    [
+      "gpu",
+      "memory",
+      "footprints",
+      "stride",
+      "order",
+      "cold",
+      "accesses",
+      "sm",
+      "contrast",
+      "sampling",
+      "signal",
+    ],
+    "lab.loadLatency",
+  );
   const { gpu = 0, stride = LINE_BYTES, order = "random", cold = false, contrast = true } = options;
   const memories = expectMemories(
     expectSome(listOf(options.memory ?? { gpu }), "memory", "lab.loadLatency"),

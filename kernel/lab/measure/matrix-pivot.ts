@@ -1,4 +1,4 @@
-import { P2pError } from "../errors.js";
+import { P2pError, shown } from "../errors.js";
 import { expectTable } from "./expect.js";
 import { PROVENANCE_COLUMNS, provenancesOf, type Table, tableOf } from "./table.js";
 
@@ -22,6 +22,13 @@ export function valueColumn(metric: string): string {
  */
 export function pivot(long: Table, value?: string): Table {
   expectTable(long, ["from", "to"], "lab.pivot");
+  if (value !== undefined && typeof value !== "string") {
+    throw new P2pError(
+      "usage",
+      `lab.pivot: no column ${shown(value)}`,
+      `Name one of ${long.columnNames().join(", ")}.`,
+    );
+  }
   const rows = long.objects() as Record<string, unknown>[];
   const column = value ?? valueColumn(String(rows[0]?.metric));
   expectTable(long, ["from", "to", column], "lab.pivot");

@@ -1,7 +1,7 @@
 import type { Machine } from "../machine.js";
 import type { ProbeOperation } from "../operations.js";
 import { program } from "../program.js";
-import { expectMachine, expectOptions, expectSome } from "./expect.js";
+import { expectMachine, expectNames, expectOptions, expectSome } from "./expect.js";
 import { listOf, type ProbeOptions, probeFields, runCells } from "./probe-cells.js";
 import { type Table, tableOf } from "./table.js";
 
@@ -29,6 +29,7 @@ export interface PingPongOptions extends ProbeOptions {
 export async function pingPong(machine: Machine, options: PingPongOptions): Promise<Table> {
   expectMachine(machine, "lab.pingPong");
   expectOptions(options, "lab.pingPong");
+  expectNames(options, ["from", "to", "store", "rounds", "sampling", "signal"], "lab.pingPong");
   const { from, to, rounds = 1000 } = options;
   const stores = expectSome(listOf(options.store ?? "release"), "store", "lab.pingPong");
   const cells = stores.map((store) => ({

@@ -6,7 +6,8 @@ import { SETUP_NEEDS } from "../program-checks.js";
 import { reportProgress } from "../progress.js";
 import { quantileSorted, type SamplingOptions } from "../sampling.js";
 import { type Bytes, nsToUs, parseBytes } from "../units.js";
-import { expectMachine } from "./expect.js";
+import { listOf } from "./axes.js";
+import { expectMachine, expectNames, expectOptions, expectWord } from "./expect.js";
 import { provenanceFields, type Table, tableOf } from "./table.js";
 
 export interface SetupCostsOptions {
@@ -15,14 +16,16 @@ export interface SetupCostsOptions {
   /** The other GPU of kinds that need one; default the first other one. IPC takes the same GPU where there is no other. */
   peer?: number;
   /** Sizes of the kinds that have one; default 64 KiB, 1 MiB and 64 MiB. */
-  bytes?: readonly Bytes[];
+  bytes?: Bytes | readonly Bytes[];
   /** Graph sizes, in empty kernel nodes; default 1 and 32. */
-  nodes?: readonly number[];
+  nodes?: number | readonly number[];
   /** Default all of SETUP_KINDS. */
-  kinds?: readonly SetupKind[];
+  kinds?: SetupKind | readonly SetupKind[];
   sampling?: SamplingOptions;
   signal?: AbortSignal;
 }
+
+const OPTIONS = ["gpu", "peer", "bytes", "nodes", "kinds", "sampling", "signal"] as const;
 
 /** Errors that say that a cell could not be had; others are about the call itself and end the table. */
 const CELL_ERRORS: readonly string[] = ["not-available", "not-recorded", "cuda", "verification"];
@@ -37,9 +40,15 @@ const CELL_ERRORS: readonly string[] = ["not-available", "not-recorded", "cuda",
  */
 export async function setupCosts(machine: Machine, options: SetupCostsOptions = {}): Promise<Table> {
   expectMachine(machine, "lab.setupCosts");
-  const { gpu = 0, kinds = SETUP_KINDS, nodes = [1, 32] } = options;
+  expectOptions(options, "lab.setupCosts");
+  expectNames(options, OPTIONS, "lab.setupCosts");
+  const { gpu = 0 } = options;
+  const kinds = listOf(options.kinds ?? SETUP_KINDS).map((kind) =>
+    expectWord("set-up work", kind, SETUP_KINDS),
+  );
+  const nodes = listOf(options.nodes ?? [1, 32]);
   const other = machine.info.gpus.find((candidate) => candidate.index !== gpu)?.index;
-  const sizes = (options.bytes ?? ["64 KiB", "1 MiB", "64 MiB"]).map(parseBytes);
+  const sizes = listOf(options.bytes ?? ["64 KiB", "1 MiB", "64 MiB"]).map(parseBytes);
   const cells = kinds.flatMap((kind): Cell[] => {
     const peer = SETUP_NEEDS.peer.includes(kind)
       ? (options.peer ?? other ?? (kind.startsWith("ipc-") ? gpu : undefined))

@@ -1,4 +1,5 @@
 import { type ColumnTable, table } from "arquero";
+import { P2pError, shown } from "../errors.js";
 import type { Provenance } from "../machine.js";
 
 /** The project's table: an Arquero table. */
@@ -9,6 +10,19 @@ export const PROVENANCE_COLUMNS = ["machine", "provenance", "date"] as const;
 
 /** A table from rows of one shape, in the order of the first row's keys. */
 export function tableOf(rows: readonly Record<string, unknown>[], names?: readonly string[]): Table {
+  const isRow = (row: unknown) => typeof row === "object" && row !== null && !Array.isArray(row);
+  const isName = (name: unknown) => typeof name === "string" && name !== "";
+  if (
+    !Array.isArray(rows) ||
+    !rows.every(isRow) ||
+    (names !== undefined && !(Array.isArray(names) && names.every(isName)))
+  ) {
+    throw new P2pError(
+      "usage",
+      `lab.tableOf was given ${shown(rows)} as its rows${names === undefined ? "" : ` and ${shown(names)} as its columns`}`,
+      "Give a list of objects, and the names of columns as a list of texts.",
+    );
+  }
   const columns = names ?? Object.keys(rows[0] ?? {});
   return table(columns.map((name) => [name, rows.map((row) => row[name] ?? null)]));
 }

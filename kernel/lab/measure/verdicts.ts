@@ -3,7 +3,7 @@ import type { Machine } from "../machine.js";
 import { CudaMachine } from "../machines/cuda.js";
 import { type MimeBundle, richDisplay } from "../rich.js";
 import { ALLOCATORS, type VerdictOptions } from "../verdict.js";
-import { expectMachine } from "./expect.js";
+import { expectMachine, expectNames, expectOptions } from "./expect.js";
 import { provenanceFields, type Table, tableOf } from "./table.js";
 
 const COLUMNS = [
@@ -40,6 +40,8 @@ export async function verdicts(machine?: Machine, options: VerdictOptions = {}):
     }
   }
   expectMachine(machine, "lab.verdicts");
+  expectOptions(options, "lab.verdicts");
+  expectNames(options, ["pairs", "allocators", "signal"], "lab.verdicts");
   const gpus = machine.info.gpus.length;
   const unknown = options.allocators?.find((allocator) => !ALLOCATORS.includes(allocator));
   if (unknown !== undefined) {

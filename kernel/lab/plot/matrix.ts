@@ -1,4 +1,4 @@
-import { P2pError } from "../errors.js";
+import { P2pError, shown } from "../errors.js";
 import type { Table } from "../measure/table.js";
 import { formatBytes } from "../units.js";
 import { Figure, originsOf, type PlotlyLayout, type PlotlyTrace } from "./figure.js";
@@ -211,7 +211,7 @@ function sortedEnds(rows: readonly Row[]): unknown[] {
   if (wrong !== undefined || ends.includes(undefined)) {
     throw new P2pError(
       "usage",
-      `${WHO}: ${String(wrong)} is no GPU`,
+      `${WHO}: ${shown(wrong)} is no GPU`,
       "from and to hold GPU numbers, or names.",
     );
   }

@@ -1,6 +1,6 @@
 /** Rows of a table that a figure is made from, checked: what cannot be drawn ends in an error that names it. */
-import { AXES as SWEEP_AXES } from "../analyze/curves.js";
-import { P2pError } from "../errors.js";
+import { expectAxes, AXES as SWEEP_AXES } from "../analyze/curves.js";
+import { P2pError, shown } from "../errors.js";
 import type { Table } from "../measure/table.js";
 import { shortened } from "./style.js";
 
@@ -34,7 +34,7 @@ export function numberIn(row: Row, column: string, who: string): number | null {
   if (typeof value === "number" && Number.isFinite(value)) return value;
   throw new P2pError(
     "usage",
-    `${who}: a value in ${column} is no number: ${typeof value === "string" ? JSON.stringify(value) : String(value)}`,
+    `${who}: a value in ${column} is no number: ${shown(value)}`,
     "Columns that are drawn hold finite numbers, or null.",
   );
 }
@@ -85,6 +85,7 @@ export function seriesOf(
   write: (column: string, value: unknown) => string = (column, value) =>
     column === "path" || typeof value === "string" ? String(value) : `${column} ${String(value)}`,
 ): { name: string; rows: Row[] }[] {
+  expectAxes(rows, AXES, who);
   const differing = AXES.filter((column) => new Set(rows.map((row) => row[column])).size > 1);
   const pair = differing.some((column) => column === "from" || column === "to");
   const nameOf = (row: Row) =>

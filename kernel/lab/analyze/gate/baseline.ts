@@ -2,7 +2,7 @@ import { messageOf, P2pError, shown } from "../../errors.js";
 import { readRegularFile, writeFileAtomic } from "../../files.js";
 import { interruptSignal } from "../../interrupt.js";
 import type { Machine, Run } from "../../machine.js";
-import { expectMachine, expectOptions } from "../../measure/expect.js";
+import { expectMachine, expectNames, expectOptions } from "../../measure/expect.js";
 import { reportProgress } from "../../progress.js";
 import { Random } from "../../random.js";
 import {
@@ -13,6 +13,7 @@ import {
 } from "../../recording/format.js";
 import { samplingOf, stop } from "../../sampling.js";
 import { formatBytes } from "../../units.js";
+import { StoppedError } from "./stopped.js";
 import { type GateCell, nameOf, type ProgramSet, ROUND, suiteOf } from "./suite.js";
 
 export interface BaselineOptions {
@@ -43,11 +44,13 @@ const CELL_ERRORS: readonly string[] = ["not-available", "verification"];
  * Measures a baseline: a suite of programs, each run anew in many short rounds, in an order shuffled each round. Times of the
  * same program differ more from run to run than within one (real machines have clusters 15 % apart), so that only rounds say
  * what is usual.
- * @throws P2pError `usage` for options that make no sense, `not-available` where no program could be run, `cancelled`.
+ * @throws P2pError `usage` for options that make no sense, `not-available` where no program could be run; StoppedError
+ * (`cancelled`) with the baseline of the rounds that were complete, where these are enough for one.
  */
 export async function baseline(machine: Machine, options: BaselineOptions = {}): Promise<Baseline> {
   expectMachine(machine, "lab.baseline");
   expectOptions(options, "lab.baseline");
+  expectNames(options, ["programs", "rounds", "signal"], "lab.baseline");
   expectLive(machine);
   const { rounds = ROUNDS } = options;
   if (!Number.isInteger(rounds) || rounds < LEAST_ROUNDS || rounds > MOST_ROUNDS) {
@@ -58,7 +61,12 @@ export async function baseline(machine: Machine, options: BaselineOptions = {}):
     );
   }
   const cells = suiteOf(machine, options.programs);
-  const { runs, missing } = await measureRounds(machine, cells, rounds, options.signal);
+  const { runs, missing, complete, stoppedBy } = await measureRounds(machine, cells, rounds, options.signal);
+  const where = `in round ${complete + 1} of ${rounds}`;
+  if (stoppedBy && complete < LEAST_ROUNDS) {
+    const why = `A baseline needs ${LEAST_ROUNDS} rounds, and ${complete} were complete: there is none.`;
+    throw new StoppedError<Baseline>("lab.baseline", where, null, why, stoppedBy.cause);
+  }
   const kept = runs.flatMap((own, i) =>
     own.length > 0 ? [joined((cells[i] as GateCell).program, own)] : [],
   );
@@ -69,10 +77,13 @@ export async function baseline(machine: Machine, options: BaselineOptions = {}):
       "Choose other programs, or a machine with two GPUs.",
     );
   }
-  return {
+  const made: Baseline = {
     recording: { provenance: machine.provenance, info: machine.info, runs: kept },
     missing: missing.map(({ cell, reason }) => ({ name: labelOf(cell), reason })),
   };
+  if (!stoppedBy) return made;
+  const whole = `The error's partial is the baseline of the ${complete} rounds that were complete.`;
+  throw new StoppedError<Baseline>("lab.baseline", where, made, whole, stoppedBy.cause);
 }
 
 /** @throws P2pError `output` when the file cannot be written; `usage` for what is no baseline. */
@@ -130,19 +141,35 @@ export function expectLive(machine: Machine): void {
   );
 }
 
+/** Rounds, or what there is of them when a wish to stop came. */
+interface Rounds {
+  /** Of each cell, those of complete rounds. */
+  readonly runs: Run[][];
+  readonly missing: { readonly cell: GateCell; readonly reason: string }[];
+  readonly complete: number;
+  readonly stoppedBy: { readonly cause: unknown } | null;
+}
+
 /** Runs each cell so many times, all cells once a round. A cell that cannot be run is missing from then on. */
 export async function measureRounds(
   machine: Machine,
   cells: readonly GateCell[],
   rounds: number,
   signal = interruptSignal() ?? undefined,
-): Promise<{ runs: Run[][]; missing: { cell: GateCell; reason: string }[] }> {
+): Promise<Rounds> {
   const runs: Run[][] = cells.map(() => []);
   const missing = new Map<number, string>();
   const random = new Random(cells.length);
-  for (let round = 0; round < rounds; round++) {
+  let complete = 0;
+  let stoppedBy: Rounds["stoppedBy"] = null;
+  for (; complete < rounds && !stoppedBy; complete++) {
+    const round = complete;
     for (const [done, index] of random.shuffle(cells.map((_, i) => i)).entries()) {
       if (missing.has(index)) continue;
+      if (signal?.aborted) {
+        stoppedBy = { cause: signal.reason };
+        break;
+      }
       const cell = cells[index] as GateCell;
       reportProgress({
         label: `round ${round + 1} of ${rounds}: ${labelOf(cell)}`,
@@ -158,17 +185,26 @@ export async function measureRounds(
         });
         runs[index]?.push(run);
       } catch (error) {
+        if (error instanceof P2pError && error.code === "cancelled") {
+          stoppedBy = { cause: error };
+          break;
+        }
         if (!(error instanceof P2pError) || !CELL_ERRORS.includes(error.code)) throw error;
         missing.set(index, error.message);
       }
     }
   }
-  reportProgress({ label: "rounds", done: rounds * cells.length, total: rounds * cells.length });
+  if (stoppedBy) {
+    complete--;
+    for (const own of runs) own.splice(complete);
+  } else reportProgress({ label: "rounds", done: rounds * cells.length, total: rounds * cells.length });
   // Half a cell is none: what it measured before it failed says nothing about what it does now.
   for (const index of missing.keys()) runs[index] = [];
   return {
     runs,
     missing: [...missing].map(([index, reason]) => ({ cell: cells[index] as GateCell, reason })),
+    complete,
+    stoppedBy,
   };
 }
 

@@ -1,7 +1,7 @@
 import { P2pError, shown } from "../../errors.js";
 import { interruptSignal } from "../../interrupt.js";
 import type { Machine, Provenance, Run } from "../../machine.js";
-import { expectMachine, expectOptions } from "../../measure/expect.js";
+import { expectMachine, expectNames, expectOptions } from "../../measure/expect.js";
 import { provenanceFields, type Table, tableOf } from "../../measure/table.js";
 import type { RecordedRun, Recording } from "../../recording/format.js";
 import { type Displayable, type MimeBundle, richDisplay } from "../../rich.js";
@@ -10,6 +10,7 @@ import { type Modes, modesOf } from "../../series.js";
 import { formatNs, nsToUs } from "../../units.js";
 import { type Baseline, expectLive, isBaseline, labelOf, measureRounds, readBaseline } from "./baseline.js";
 import { commoner, holm, largerByRanks, largerByStrata } from "./rank-test.js";
+import { StoppedError } from "./stopped.js";
 import { type GateCell, nameOf } from "./suite.js";
 
 export interface RegressionOptions {
@@ -69,7 +70,8 @@ const QUANTILES = [
  *
  * @param against what `lab.baseline` returned, or a baseline's file.
  * @throws P2pError `usage` for options that make no sense, `not-available` for a machine that cannot measure again, or that is
- * of another kind (a model is not held against a measurement), `cancelled`.
+ * of another kind (a model is not held against a measurement); StoppedError (`cancelled`) with what the looks that were complete
+ * found, where there was one: what was to be looked at again is then not measured, and says so.
  */
 export async function regressions(
   machine: Machine,
@@ -78,6 +80,7 @@ export async function regressions(
 ): Promise<Regressions> {
   expectMachine(machine, "lab.regressions");
   expectOptions(options, "lab.regressions");
+  expectNames(options, ["tolerance", "level", "signal"], "lab.regressions");
   const baseline = recordingOf(against);
   const { tolerance = 0.03, level = 0.001, signal = interruptSignal() ?? undefined } = options;
   for (const [name, value, most] of [
@@ -108,12 +111,15 @@ export async function regressions(
   let looked = cells;
   let results: CellResult[] = [];
   for (let look = 1; look <= LOOKS && looked.length > 0; look++) {
-    const { runs, missing } = await measureRounds(
+    const { runs, missing, stoppedBy } = await measureRounds(
       machine,
       looked.map((state) => state.cell),
       ROUNDS_A_LOOK,
       signal,
     );
+    // Half a look is none: the levels are spent by whole ones.
+    if (stoppedBy)
+      throw stoppedIn(look, { cells, looked, results }, { machine, baseline, tolerance }, stoppedBy.cause);
     looked.forEach((state, i) => {
       for (const run of runs[i] as Run[]) {
         state.now.push(run.samples.totalNs);
@@ -127,6 +133,36 @@ export async function regressions(
     looked = looked.filter((state) => !settled.has(state.cell) && state.ps.some(({ p }) => p < SUSPICIOUS));
   }
   return new Regressions(results, machine, baseline, tolerance);
+}
+
+/** The error of a check that was stopped in one of its looks. */
+function stoppedIn(
+  look: number,
+  {
+    cells,
+    looked,
+    results,
+  }: { cells: readonly State[]; looked: readonly State[]; results: readonly CellResult[] },
+  of: { machine: Machine; baseline: Recording; tolerance: number },
+  cause: unknown,
+): StoppedError<Regressions> {
+  if (look === 1) {
+    const why = `A first look takes ${ROUNDS_A_LOOK} rounds of each program, and was not complete: nothing can be said.`;
+    return new StoppedError<Regressions>("lab.regressions", "in its first look", null, why, cause);
+  }
+  const open = new Set(looked);
+  const kept = results.map((result, i): CellResult => {
+    if (!open.has(cells[i] as State)) return result;
+    const reason = `suspicious after ${result.rounds} rounds, and stopped before it was looked at again`;
+    return { ...result, verdict: "not-measured", reason };
+  });
+  return new StoppedError(
+    "lab.regressions",
+    `in its look ${look} of at most ${LOOKS}`,
+    new Regressions(kept, of.machine, of.baseline, of.tolerance),
+    `The error's partial is what ${look === 2 ? "the first look" : `the first ${look - 1} looks`} found.`,
+    cause,
+  );
 }
 
 function recordingOf(against: Baseline | Recording | string): Recording {
@@ -280,7 +316,7 @@ export class Regressions implements Displayable {
               now_us: nsToUs(nowNs),
               ratio: nowNs / baselineNs,
               p,
-              verdict: worse ? "worse" : "not-worse",
+              verdict: verdict === "not-measured" ? verdict : worse ? "worse" : "not-worse",
             }))
           : [{ quantile: null, baseline_us: null, now_us: null, ratio: null, p: null, verdict }];
       return values.map((value) => ({
