@@ -29,6 +29,7 @@ export { ledger } from "./analyze/ledger.js";
 export { overlap } from "./analyze/overlap.js";
 export { predict } from "./analyze/predict.js";
 export { selfCheck } from "./analyze/self-check.js";
+export * as timeline from "./analyze/timeline/index.js";
 export { type ChromeEvent, type ChromeTrace, chromeTrace, writeTrace } from "./chrome-trace.js";
 export { Diagnosis } from "./doctor/diagnosis.js";
 export { type DoctorOptions, doctor } from "./doctor/doctor.js";

@@ -8,6 +8,13 @@ export type Table = ColumnTable;
 /** Columns that say where a row's numbers come from; every table of measurements ends with them. */
 export const PROVENANCE_COLUMNS = ["machine", "provenance", "date"] as const;
 
+/** What a figure prints where a table from another tool's file does not know. */
+export const NOT_STATED = {
+  machine: "machine not stated",
+  provenance: "provenance not stated",
+  date: "date not stated",
+} as const;
+
 /** A table from rows of one shape, in the order of the first row's keys. */
 export function tableOf(rows: readonly Record<string, unknown>[], names?: readonly string[]): Table {
   const isRow = (row: unknown) => typeof row === "object" && row !== null && !Array.isArray(row);
@@ -39,9 +46,9 @@ export function provenancesOf(rows: Table): { machine: string; provenance: strin
   if (PROVENANCE_COLUMNS.every((name) => rows.columnNames().includes(name))) {
     for (const row of rows.objects() as Record<string, unknown>[]) {
       const entry = {
-        machine: String(row.machine),
-        provenance: String(row.provenance),
-        date: String(row.date),
+        machine: String(row.machine ?? NOT_STATED.machine),
+        provenance: String(row.provenance ?? NOT_STATED.provenance),
+        date: String(row.date ?? NOT_STATED.date),
       };
       seen.set(JSON.stringify(entry), entry);
     }

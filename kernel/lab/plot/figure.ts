@@ -1,5 +1,6 @@
-import { provenancesOf, type Table } from "../measure/table.js";
+import { NOT_STATED, provenancesOf, type Table } from "../measure/table.js";
 import { type MimeBundle, richDisplay } from "../rich.js";
+import type { TimelineOrigin } from "../timeline.js";
 import { type Style, textWidth, wrap } from "./style.js";
 
 /** Plotly's own JSON: traces. Plain arrays only, so that the figure can be stored in a notebook. */
@@ -33,6 +34,7 @@ const KINDS: Record<string, readonly [zh: string, en: string]> = {
   measured: ["实测 measured", "measured"],
   recorded: ["录制的实测 recorded", "recorded from a real machine"],
   simulated: ["模拟，不是实测 SIMULATED, not a measurement", "SIMULATED, not a measurement"],
+  imported: ["取自其他工具的文件 imported", "imported from another tool's file"],
 };
 
 /** Lines are broken for this width; a figure is 800 px wide in a page, a little less in a JupyterLab cell. */
@@ -128,6 +130,15 @@ export class Figure {
 /** Origins of a table's rows, for a figure made from it. */
 export function originsOf(table: Table): Origin[] {
   return provenancesOf(table);
+}
+
+/** Origin of an imported timeline, for a figure made from it. */
+export function importedOrigin(origin: TimelineOrigin | undefined): Origin {
+  return {
+    machine: origin?.machine ?? NOT_STATED.machine,
+    provenance: origin?.provenance ?? "imported",
+    date: origin?.date?.slice(0, 10) ?? NOT_STATED.date,
+  };
 }
 
 /** Text that Plotly would otherwise read as its own markup. */

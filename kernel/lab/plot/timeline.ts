@@ -1,8 +1,9 @@
+import { P2pError } from "../errors.js";
 import type { Run } from "../machine.js";
-import type { Span } from "../timeline.js";
+import { type Span, spanAt, type Timeline } from "../timeline.js";
 import { formatBytes, formatNs } from "../units.js";
 import { originsOfRuns } from "./ecdf.js";
-import { Figure, type PlotlyLayout, safe } from "./figure.js";
+import { Figure, importedOrigin, type Origin, type PlotlyLayout, safe } from "./figure.js";
 import { type Bar, type Chart, chartOf, type Group, iterationOf, sortedLanes, within } from "./gantt.js";
 import { type FigureOptions, PALETTE, type Style, shortened, styleOf } from "./style.js";
 
@@ -14,27 +15,32 @@ const KINDS: Readonly<Record<string, readonly [zh: string, en: string, colour: s
   copy: ["拷贝 copy", "copy", PALETTE.green],
   kernel: ["核函数 kernel", "kernel", PALETTE.orange],
   memset: ["置数 memset", "memset", PALETTE.blue],
+  graph: ["图 graph", "graph", PALETTE.blue],
   sync: ["同步 sync", "sync", PALETTE.purple],
+  range: ["命名区间 named range", "named range", PALETTE.grey],
+  overhead: ["工具与驱动开销 overhead", "overhead", PALETTE.vermilion],
 };
 /** More arrows than this hide the bars that they join. */
 const MOST_ARROWS = 40;
+/** More spans than this take seconds to draw, and show nothing. */
+const MOST_SPANS = 200_000;
 
 /**
- * One iteration of a traced run as a Gantt chart: the host's calls, then each GPU's engines or streams, an arrow from the
- * call to the work it submitted where the trace knows. Drag to zoom in time, double-click to see all.
- * @param run a run with a trace.
- * @param options.iteration which one, from 0; default the middle of those kept.
+ * One iteration of a traced run, or an imported timeline, as a Gantt chart: the host's calls, then each GPU's engines or
+ * streams, an arrow from the call to the work it submitted where the trace knows. Drag to zoom in time, double-click to see
+ * all.
+ * @param of a run with a trace, an import with a timeline (`await lab.import("report.sqlite")`), or a timeline.
+ * @param options.iteration of a run, which one, from 0; default the middle of those kept.
  * @param options.window part of it, [from, to] in microseconds from its begin.
- * @throws P2pError `usage` when the run has no trace, or nothing in that iteration or window.
+ * @throws P2pError `usage` when there is no timeline, nothing in that iteration or window, or too much to draw.
  */
 export function timeline(
-  run: Run,
+  of: Run | Timeline | { readonly timeline: Timeline | null },
   options: FigureOptions & { iteration?: number; window?: readonly [number, number] } = {},
 ): Figure {
   const style = styleOf(options, WHO, ["iteration", "window"]);
   const { say } = style;
-  const { iteration, spans } = iterationOf(run, options.iteration, WHO);
-  const zeroNs = (spans[0] as Span).startNs;
+  const { iteration, spans, zeroNs, origins } = partOf(of, options);
   const all = spans.map((span) => barOf(span, zeroNs));
   const bars = within(all, options.window, WHO);
   const kept = new Set(bars);
@@ -72,7 +78,7 @@ export function timeline(
       yaxis: chart.yaxis,
     },
     plotHeight: chart.plotHeight,
-    origins: originsOfRuns([run]),
+    origins,
     notes,
     summary: [
       ...spans.slice(0, 12).map((span) => `${nameOf(span)} ${formatNs(span.endNs - span.startNs)}`),
@@ -80,6 +86,58 @@ export function timeline(
     ].join("; "),
     style,
   });
+}
+
+interface Part {
+  /** -1 where the timeline was not cut into iterations. */
+  readonly iteration: number;
+  /** By their begin. */
+  readonly spans: readonly Span[];
+  readonly zeroNs: number;
+  readonly origins: readonly Origin[];
+}
+
+function partOf(of: unknown, options: { iteration?: number; window?: readonly [number, number] }): Part {
+  const given = (typeof of === "object" && of !== null ? of : {}) as Partial<
+    Run & { timeline: Timeline | null }
+  >;
+  const imported =
+    given.timeline ?? ((of as Timeline | null)?.startNs instanceof Float64Array ? (of as Timeline) : null);
+  if (typeof given.provenance === "object" || !imported) {
+    const { iteration, spans } = iterationOf(of, options.iteration, WHO);
+    return { iteration, spans, zeroNs: (spans[0] as Span).startNs, origins: originsOfRuns([of as Run]) };
+  }
+  const spans = spansIn(imported, options.window);
+  return { iteration: -1, spans, zeroNs: 0, origins: [importedOrigin(imported.origin)] };
+}
+
+/** Of an import, only what lies in the window becomes bars: a file may hold millions of spans. */
+function spansIn(timeline: Timeline, window: readonly [number, number] | undefined): Span[] {
+  const [fromNs, toNs] = Array.isArray(window)
+    ? [Number(window[0]) * 1e3, Number(window[1]) * 1e3]
+    : [-Infinity, Infinity];
+  const spans: Span[] = [];
+  for (let row = 0; row < timeline.startNs.length; row++) {
+    if ((timeline.endNs[row] as number) < fromNs || (timeline.startNs[row] as number) > toNs) continue;
+    if (spans.length === MOST_SPANS) {
+      throw new P2pError(
+        "usage",
+        `${WHO}: more than ${MOST_SPANS} spans lie ${window ? "in the window" : `on the timeline of ${formatNs(lengthOf(timeline))}`}`,
+        "Give a shorter { window: [from, to] } in microseconds.",
+      );
+    }
+    spans.push(spanAt(timeline, row));
+  }
+  if (spans.length > 0) return spans.sort((a, b) => a.startNs - b.startNs);
+  throw new P2pError(
+    "usage",
+    `${WHO}: the timeline holds no span${window ? " in the window" : ""}`,
+    `The timeline is ${formatNs(lengthOf(timeline))} long.`,
+  );
+}
+
+function lengthOf({ endNs }: Timeline): number {
+  return endNs.reduce((most, end) => Math.max(most, end), 0);
 }
 
 function titleOf(iteration: number, { say }: Style): string {

@@ -1,0 +1,71 @@
+/**
+ * Names of calls by CUPTI's callback numbers (`CUpti_runtime_api_trace_cbid`, `CUpti_driver_api_trace_cbid`), which is all that a file of
+ * nvprof holds of them. Only calls that matter to copies, launches and waiting; the numbers have not changed since they were given.
+ */
+const RUNTIME: Readonly<Record<number, string>> = {
+  3: "cudaGetDeviceCount",
+  4: "cudaGetDeviceProperties",
+  10: "cudaGetLastError",
+  13: "cudaLaunch",
+  16: "cudaSetDevice",
+  17: "cudaGetDevice",
+  20: "cudaMalloc",
+  22: "cudaFree",
+  27: "cudaHostAlloc",
+  28: "cudaHostGetDevicePointer",
+  31: "cudaMemcpy",
+  32: "cudaMemcpy2D",
+  39: "cudaMemcpyToSymbol",
+  40: "cudaMemcpyFromSymbol",
+  41: "cudaMemcpyAsync",
+  44: "cudaMemcpy2DAsync",
+  49: "cudaMemset",
+  51: "cudaMemsetAsync",
+  126: "cudaThreadSynchronize",
+  129: "cudaStreamCreate",
+  131: "cudaStreamSynchronize",
+  133: "cudaEventCreate",
+  134: "cudaEventCreateWithFlags",
+  135: "cudaEventRecord",
+  137: "cudaEventSynchronize",
+  144: "cudaMemcpy3D",
+  145: "cudaMemcpy3DAsync",
+  147: "cudaStreamWaitEvent",
+  160: "cudaMemcpyPeer",
+  161: "cudaMemcpyPeerAsync",
+  162: "cudaMemcpy3DPeer",
+  163: "cudaMemcpy3DPeerAsync",
+  165: "cudaDeviceSynchronize",
+  211: "cudaLaunchKernel",
+  214: "cudaLaunchKernel",
+  215: "cudaMemcpy",
+  225: "cudaMemcpyAsync",
+  239: "cudaStreamSynchronize",
+  247: "cudaStreamWaitEvent",
+  269: "cudaLaunchCooperativeKernel",
+  310: "cudaGraphInstantiate",
+  311: "cudaGraphLaunch",
+};
+
+const DRIVER: Readonly<Record<number, string>> = {
+  1: "cuInit",
+  17: "cuCtxSynchronize",
+  115: "cuLaunch",
+  116: "cuLaunchGrid",
+  117: "cuLaunchGridAsync",
+  119: "cuEventRecord",
+  121: "cuEventSynchronize",
+  126: "cuStreamSynchronize",
+  295: "cuStreamWaitEvent",
+  305: "cuMemcpy",
+  306: "cuMemcpyAsync",
+  307: "cuLaunchKernel",
+  318: "cuMemcpyPeer",
+  319: "cuMemcpyPeerAsync",
+  320: "cuMemcpy3DPeer",
+  321: "cuMemcpy3DPeerAsync",
+};
+
+export function callName(face: "runtime" | "driver", number: number): string {
+  return (face === "runtime" ? RUNTIME : DRIVER)[number] ?? `${face} call ${number}`;
+}
