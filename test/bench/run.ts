@@ -34,6 +34,10 @@ interface Bench {
 }
 
 const BENCHES: Readonly<Record<string, Bench>> = {
+  import: {
+    describes: "importing large files of other tools",
+    run: async (options) => (await import("./import.js")).importBench(options),
+  },
   kernel: {
     describes:
       "the Jupyter kernel beside plain tslab, which preloads nothing: start-up, cells, memory, stopping",

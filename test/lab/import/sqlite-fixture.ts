@@ -17,7 +17,7 @@ export interface FixtureTable {
   readonly name: string;
   /** With types, such as `id INTEGER PRIMARY KEY`. */
   readonly columns: readonly string[];
-  readonly rows: readonly (readonly unknown[])[];
+  readonly rows: Iterable<readonly unknown[]>;
 }
 
 export async function sqliteOf(tables: readonly FixtureTable[]): Promise<Uint8Array> {

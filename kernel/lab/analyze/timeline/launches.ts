@@ -31,11 +31,12 @@ export function launches(of: TimelineSource, options?: WindowOptions): Table {
   const { kind, name, lane, startNs, endNs } = view.timeline;
   const submissions = submissionsOf(view);
   const held = profilerStretches(view);
-  const groups = new Map<string, Group>();
+  const calls = new Map<string, Map<string, Group>>();
   for (const row of submissions.first) {
     const call = submissions.callOf[row] as number;
     const work = kind[row] === "copy" ? (view.details.copyKind[row] ?? "copy") : (kind[row] as string);
-    const group = entryOf(groups, `${name[call]}\n${work}`, () => ({
+    const groups = entryOf(calls, name[call] as string, () => new Map<string, Group>());
+    const group = entryOf(groups, work, () => ({
       call: name[call] as string,
       work,
       start: [],
@@ -56,7 +57,8 @@ export function launches(of: TimelineSource, options?: WindowOptions): Table {
     group.took.push(back - begin);
     if (start < back) group.beganInCall++;
   }
-  const rows = [...groups.values()].map((group) => ({
+  const found = [...calls.values()].flatMap((groups) => [...groups.values()]);
+  const rows = found.map((group) => ({
     call: group.call,
     work: group.work,
     n: group.start.length,

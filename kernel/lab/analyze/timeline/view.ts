@@ -4,6 +4,7 @@ import type { Run } from "../../machine.js";
 import { provenanceFields, type Table, tableOf } from "../../measure/table.js";
 import type { Program } from "../../program.js";
 import type { CopyKind, Timeline, TimelineDetails } from "../../timeline.js";
+import { sortByColumn } from "./by-begin.js";
 
 /** Anything that has a timeline: a traced run, an imported file, or a timeline alone. */
 export type TimelineSource =
@@ -34,7 +35,7 @@ export interface View {
 
 const COLUMNS = ["startNs", "endNs", "bytes", "correlation"] as const;
 const ALL: readonly [number, number] = [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY];
-/** The order of whole timelines: a summary asks for it a dozen times. A timeline does not change. */
+/** The order of whole timelines, which are checked then: a summary asks for it a dozen times, and a timeline does not change. */
 const WHOLE = new WeakMap<Timeline, Pick<View, "order" | "lengthNs">>();
 const NO_ORIGIN = { machine: null, provenance: null, date: null } as const;
 
@@ -89,6 +90,7 @@ function checked(timeline: Timeline, of: unknown, who: string): Timeline {
       'Give it a traced run, await machine.run(program, { trace: "full" }), or an import, await lab.import("report.sqlite").',
     );
   }
+  if (WHOLE.has(timeline)) return timeline;
   for (let row = 0; row < rows; row++) {
     const [start, end] = [timeline.startNs[row] as number, timeline.endNs[row] as number];
     if (Number.isFinite(start) && Number.isFinite(end) && end >= start) continue;
@@ -122,18 +124,18 @@ function windowOf(options: WindowOptions | undefined, who: string): readonly [nu
 
 function ordered(timeline: Timeline, [fromNs, toNs]: readonly [number, number], who: string) {
   const { startNs, endNs } = timeline;
-  let kept = new Uint32Array(startNs.length);
+  const all = new Uint32Array(startNs.length);
   let count = 0;
   let sorted = true;
   let endOfAll = Number.NEGATIVE_INFINITY;
   for (let row = 0; row < startNs.length; row++) {
     const start = startNs[row] as number;
     if (start < fromNs || start >= toNs) continue;
-    if (count > 0 && start < (startNs[kept[count - 1] as number] as number)) sorted = false;
-    kept[count++] = row;
+    if (count > 0 && start < (startNs[all[count - 1] as number] as number)) sorted = false;
+    all[count++] = row;
     endOfAll = Math.max(endOfAll, endNs[row] as number);
   }
-  kept = kept.subarray(0, count);
+  const kept = all.subarray(0, count);
   if (count === 0 && startNs.length > 0) {
     throw new P2pError(
       "usage",
@@ -141,10 +143,7 @@ function ordered(timeline: Timeline, [fromNs, toNs]: readonly [number, number], 
       "Give a wider window, or leave it out.",
     );
   }
-  if (!sorted) {
-    // A plain list: its sort makes use of the sorted stretches that the tables of a file are, that of typed arrays does not.
-    kept = Uint32Array.from(Array.from(kept).sort((a, b) => (startNs[a] as number) - (startNs[b] as number)));
-  }
+  if (!sorted) sortByColumn(kept, startNs);
   const lengthNs = count === 0 ? 0 : endOfAll - (startNs[kept[0] as number] as number);
   return { order: kept, lengthNs };
 }
