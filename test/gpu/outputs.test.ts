@@ -1,7 +1,9 @@
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { cellOf, readNvbandwidth } from "./nvbandwidth.js";
-import { latencyUs, readP2pTest } from "./p2p-test.js";
+import { readNvbandwidth } from "../../kernel/lab/import/nvbandwidth-output.js";
+import { readP2pTest } from "../../kernel/lab/import/p2p-test.js";
+import { cellOf } from "./nvbandwidth.js";
+import { latencyUs } from "./p2p-test.js";
 
 const nvbandwidth = suite("output of nvbandwidth");
 

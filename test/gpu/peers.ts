@@ -2,9 +2,9 @@
 import { spawn } from "node:child_process";
 import { accessSync, constants } from "node:fs";
 import { join } from "node:path";
+import { type Nvbandwidth, readNvbandwidth } from "../../kernel/lab/import/nvbandwidth-output.js";
+import { type P2pTest, readP2pTest } from "../../kernel/lab/import/p2p-test.js";
 import { packagePath } from "../../kernel/lab/index.js";
-import { type Nvbandwidth, readNvbandwidth } from "./nvbandwidth.js";
-import { type P2pTest, readP2pTest } from "./p2p-test.js";
 
 export type Peer = "nvbandwidth" | "p2pBandwidthLatencyTest";
 

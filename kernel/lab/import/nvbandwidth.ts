@@ -1,0 +1,123 @@
+import { P2pError } from "../errors.js";
+import { Imported, type Importer } from "./importer.js";
+import { machineOf } from "./machine-name.js";
+import { type NvbandwidthMatrix, type NvbandwidthTestcase, readNvbandwidth } from "./nvbandwidth-output.js";
+import { filled, recordsTable, type Value } from "./records.js";
+import { headText, textOf } from "./text.js";
+
+/** Output of NVIDIA/nvbandwidth: text and JSON. */
+export const importer: Importer = {
+  format: "nvbandwidth",
+  title: "output of nvbandwidth",
+  detect(head) {
+    const text = headText(head);
+    if (
+      /^nvbandwidth Version: /m.test(text) ||
+      /^\s*"nvbandwidth"\s*:/m.test(text) ||
+      /\{\s*"nvbandwidth"\s*:/.test(text)
+    )
+      return 0.98;
+    if (/^Running \w{1,80}_(?:ce|sm|copy)\.\s*$/m.test(text) || /^memcpy (?:CE|SM) [CG]PU\(row\)/m.test(text))
+      return 0.9;
+    return 0;
+  },
+  async read(source) {
+    const { text, notes: odd } = await textOf(source);
+    const output = readNvbandwidth(text);
+    const origin = { machine: machineOf(output.gpus), date: null };
+    const cells = output.testcases.flatMap((testcase) =>
+      testcase.matrices.flatMap((matrix) => cellsOf(testcase, matrix)),
+    );
+    if (output.testcases.length === 0) {
+      throw new P2pError(
+        "import",
+        `no testcase${output.error === null ? "" : `: nvbandwidth says ${output.error}`}`,
+        "Give the output of a run that measured something.",
+      );
+    }
+    const notes = [
+      ...odd,
+      "GB/s are 1e9 bytes/s, latencies were printed in ns.",
+      "The output does not say when it was run.",
+    ];
+    if (origin.machine === null) notes.push("The output lists no GPUs.");
+    if (output.error !== null) notes.push(`nvbandwidth says: ${output.error}`);
+    const nameless = output.testcases.filter(({ name }) => name === null).length;
+    if (nameless > 0)
+      notes.push(`${nameless} testcases were waived or failed without a name: the text does not print it.`);
+    const unfinished = output.testcases.filter(({ status }) => status === "running");
+    if (unfinished.length > 0) {
+      notes.push(
+        `Cut off: the output ends before the sum of ${unfinished.map(({ name }) => name).join(", ")}.`,
+      );
+    }
+    if (cells.length === 0) notes.push("No testcase has a matrix: all were waived, or failed.");
+    if (cells.some(({ testcase }) => String(testcase).includes("bidirectional"))) {
+      notes.push(
+        'A bidirectional testcase by copy engine from one side (device_to_host_bidirectional and the like) prints what one direction reached beside opposing traffic; between GPUs "read1" and "write1" are one direction, "read2" and "write2" the other, "total" their sum.',
+      );
+    }
+    if (
+      isBefore08(output.version) &&
+      cells.some(({ testcase }) => testcase === "device_to_device_latency_sm")
+    ) {
+      notes.push(
+        `device_to_device_latency_sm of nvbandwidth ${output.version ?? "of unknown version"}: before 0.8 it held the latency between host and GPU, not between GPUs.`,
+      );
+    }
+    return new Imported({
+      format: importer.format,
+      title: importer.title,
+      version: output.version,
+      tables: filled({
+        cells: recordsTable(cells, origin),
+        testcases: recordsTable(
+          output.testcases.map(({ name, status, matrices }) => ({
+            testcase: name,
+            status: status === "running" ? "cut off" : status,
+            matrices: matrices.length,
+            driver: output.driver,
+            cuda_version: output.cudaVersion,
+          })),
+          origin,
+        ),
+      }),
+      notes,
+      source,
+    });
+  },
+};
+
+/** Whether a version is older than 0.8, or is not told. */
+export function isBefore08(version: string | null): boolean {
+  const [, major, minor] = /^v?(\d{1,4})\.(\d{1,4})/.exec(version ?? "") ?? [];
+  return major === undefined || (Number(major) === 0 && Number(minor) < 8);
+}
+
+function cellsOf(testcase: NvbandwidthTestcase, matrix: NvbandwidthMatrix): Record<string, Value>[] {
+  const [, row = null, arrow = null, column = null] =
+    /\b([CG]PU)\(row\) *(<->|->|<-) *([CG]PU)\(column\)/.exec(matrix.description) ?? [];
+  const engine =
+    /\b(CE|SM)\b/.exec(matrix.description)?.[1] ?? /_(ce|sm)$/.exec(testcase.name ?? "")?.[1]?.toUpperCase();
+  return matrix.cells.flatMap((cells, i) =>
+    cells.map((value, j) => ({
+      testcase: testcase.name,
+      part: matrix.part,
+      engine: engine ?? null,
+      row: i,
+      column: j,
+      row_kind: row,
+      arrow,
+      column_kind: column,
+      // Which way the data go; null where they go both ways.
+      from: arrow === "->" ? place(row, i) : arrow === "<-" ? place(column, j) : null,
+      to: arrow === "->" ? place(column, j) : arrow === "<-" ? place(row, i) : null,
+      gbps: matrix.unit === "GB/s" ? value : null,
+      latency_us: matrix.unit === "ns" && value !== null ? value / 1000 : null,
+    })),
+  );
+}
+
+function place(kind: string | null, index: number): string | null {
+  return kind === "GPU" ? `gpu${index}` : kind === "CPU" ? "host" : null;
+}

@@ -1,0 +1,24 @@
+import type { Table } from "../measure/table.js";
+import { type ImportOrigin, importedTable } from "./importer.js";
+
+export type Value = number | string | boolean | null;
+
+/**
+ * A table from rows that may lack some columns.
+ * @param names columns in order, those that no row has too; by default those of the rows as they come up.
+ */
+export function recordsTable(
+  rows: readonly Readonly<Record<string, Value | undefined>>[],
+  origin: ImportOrigin,
+  names: readonly string[] = [...new Set(rows.flatMap((row) => Object.keys(row)))],
+): Table {
+  return importedTable(
+    Object.fromEntries(names.map((name) => [name, rows.map((row) => row[name] ?? null)])),
+    origin,
+  );
+}
+
+/** Tables that have rows, by name. */
+export function filled(tables: Readonly<Record<string, Table>>): Record<string, Table> {
+  return Object.fromEntries(Object.entries(tables).filter(([, rows]) => rows.numRows() > 0));
+}
