@@ -1,7 +1,26 @@
+import { importer as hwloc } from "./hwloc.js";
 import type { Importer } from "./importer.js";
+import { importer as ncclLog } from "./nccl-log.js";
 import { importer as ncclTests } from "./nccl-tests.js";
+import { graphImporter as ncclGraph, topologyImporter as ncclTopology } from "./nccl-xml.js";
 import { importer as nvbandwidth } from "./nvbandwidth.js";
+import { importer as nvidiaSmiText } from "./nvidia-smi-text.js";
+import { importer as nvidiaSmiXml } from "./nvidia-smi-xml.js";
 import { importer as p2pTest } from "./p2p-test.js";
+import { importer as perftest } from "./perftest.js";
+import { importer as ucxPerftest } from "./ucx-perftest.js";
 
 /** Every format that can be imported. */
-export const IMPORTERS: readonly Importer[] = [ncclTests, nvbandwidth, p2pTest];
+export const IMPORTERS: readonly Importer[] = [
+  hwloc,
+  ncclGraph,
+  ncclLog,
+  ncclTests,
+  ncclTopology,
+  nvbandwidth,
+  nvidiaSmiText,
+  nvidiaSmiXml,
+  p2pTest,
+  perftest,
+  ucxPerftest,
+];

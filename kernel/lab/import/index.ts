@@ -1,7 +1,7 @@
 import { P2pError, shown } from "../errors.js";
 import { IMPORTERS } from "./formats.js";
 import { Imported, type Importer } from "./importer.js";
-import { openSource } from "./source.js";
+import { type OpenSource, openSource } from "./source.js";
 import { headText } from "./text.js";
 
 export interface ImportOptions {
@@ -38,10 +38,37 @@ export async function importFile(input: string | Uint8Array, options: ImportOpti
   if (!importer) throw unknownFormat(source.name, source.head);
   const imported = await read(importer, source);
   const others = found.slice(1).filter(({ confidence }) => confidence >= ALSO);
-  if (others.length === 0) return imported;
-  const words = others.map((other) => `${other.importer.title} (format "${other.importer.format}")`);
-  const note = `The file also looks like ${words.join(" and ")}: that part is not in these tables.`;
-  return new Imported({ ...imported, notes: [...imported.notes, note] });
+  return others.length === 0 ? imported : await joined(imported, others, source);
+}
+
+/** What several tools printed into one file, such as a benchmark's rows among log lines: the tables of all of them. */
+async function joined(
+  first: Imported,
+  others: readonly { importer: Importer }[],
+  source: OpenSource,
+): Promise<Imported> {
+  const tables = { ...first.tables };
+  const notes = [...first.notes];
+  let { timeline, topology } = first;
+  for (const { importer } of others) {
+    let other: Imported;
+    try {
+      other = await importer.read(source);
+    } catch (error) {
+      if (!(error instanceof P2pError)) throw error;
+      notes.push(`The file also looks like ${importer.title}, but: ${error.message}`);
+      continue;
+    }
+    const names = Object.entries(other.tables).map(([name, rows]) => {
+      const own = name in tables ? `${importer.format}_${name}` : name;
+      tables[own] = rows;
+      return own;
+    });
+    timeline ??= other.timeline;
+    topology ??= other.topology;
+    notes.push(`The file also holds the ${importer.title}: tables ${names.join(", ")}.`, ...other.notes);
+  }
+  return new Imported({ ...first, tables, timeline, topology, notes: [...new Set(notes)] });
 }
 
 /** Formats by how likely the content is of them, likeliest first. */
@@ -51,7 +78,7 @@ function likely(head: Uint8Array, name: string): { importer: Importer; confidenc
     .sort((a, b) => b.confidence - a.confidence);
 }
 
-async function read(importer: Importer, source: Parameters<Importer["read"]>[0]): Promise<Imported> {
+async function read(importer: Importer, source: OpenSource): Promise<Imported> {
   try {
     return await importer.read(source);
   } catch (error) {

@@ -52,9 +52,12 @@ export const importer: Importer = {
       );
     }
     if (cells.length === 0) notes.push("No testcase has a matrix: all were waived, or failed.");
+    notes.push(
+      "from and to are the way of the data, null where they go both ways; rows are the GPU that issues.",
+    );
     if (cells.some(({ testcase }) => String(testcase).includes("bidirectional"))) {
       notes.push(
-        'A bidirectional testcase by copy engine from one side (device_to_host_bidirectional and the like) prints what one direction reached beside opposing traffic; between GPUs "read1" and "write1" are one direction, "read2" and "write2" the other, "total" their sum.',
+        '"Bidirectional" means three things: between host and GPU by copy engine, the rate of one direction while twice the bytes go the other way; by SM, half of what one kernel moves both ways; between GPUs "read1", "write1" one direction, "read2", "write2" the other, "total" their sum.',
       );
     }
     if (
@@ -99,25 +102,32 @@ function cellsOf(testcase: NvbandwidthTestcase, matrix: NvbandwidthMatrix): Reco
     /\b([CG]PU)\(row\) *(<->|->|<-) *([CG]PU)\(column\)/.exec(matrix.description) ?? [];
   const engine =
     /\b(CE|SM)\b/.exec(matrix.description)?.[1] ?? /_(ce|sm)$/.exec(testcase.name ?? "")?.[1]?.toUpperCase();
+  // Between GPUs the arrow of the heading points against the data: rows are the GPU that issues, so that the data of a write go
+  // from row to column, those of a read the other way.
+  const between = /^device_to_device_memcpy_(read|write)_/.exec(testcase.name ?? "")?.[1];
+  const fromRow = between === undefined ? arrow === "->" : between === "write";
+  const oneWay = between !== undefined || (row !== column && (arrow === "->" || arrow === "<-"));
   return matrix.cells.flatMap((cells, i) =>
-    cells.map((value, j) => ({
-      testcase: testcase.name,
-      part: matrix.part,
-      engine: engine ?? null,
-      row: i,
-      column: j,
-      row_kind: row,
-      arrow,
-      column_kind: column,
-      // Which way the data go; null where they go both ways.
-      from: arrow === "->" ? place(row, i) : arrow === "<-" ? place(column, j) : null,
-      to: arrow === "->" ? place(column, j) : arrow === "<-" ? place(row, i) : null,
-      gbps: matrix.unit === "GB/s" ? value : null,
-      latency_us: matrix.unit === "ns" && value !== null ? value / 1000 : null,
-    })),
+    cells.map((value, j) => {
+      const [from, to] = fromRow ? [place(row, i), place(column, j)] : [place(column, j), place(row, i)];
+      return {
+        testcase: testcase.name,
+        part: matrix.part,
+        engine: engine ?? null,
+        row: i,
+        column: j,
+        row_kind: row,
+        column_kind: column,
+        from: oneWay ? from : null,
+        to: oneWay ? to : null,
+        gbps: matrix.unit === "GB/s" ? value : null,
+        latency_us: matrix.unit === "ns" && value !== null ? value / 1000 : null,
+      };
+    }),
   );
 }
 
+/** Where the data of a row or column are; null where the heading does not say. */
 function place(kind: string | null, index: number): string | null {
   return kind === "GPU" ? `gpu${index}` : kind === "CPU" ? "host" : null;
 }

@@ -1,0 +1,256 @@
+import { messageOf, P2pError } from "../errors.js";
+import type { Description } from "../topology/description.js";
+import { looksLikeTopoM, readTopoM } from "../topology/readers/topo-m.js";
+import { scaled } from "./columns.js";
+import { Imported, type Importer } from "./importer.js";
+import { machineOf } from "./machine-name.js";
+import { numberIn } from "./number.js";
+import { quantityOf } from "./quantity.js";
+import { filled, recordsTable, type Value } from "./records.js";
+import { headText, textOf } from "./text.js";
+
+const HINT = "Give the whole output of nvidia-smi topo -m, topo -p2p, nvlink -s or nvlink -e.";
+
+const LINK_CLASS = /^(?:X|SYS|NODE|PHB|PXB|PIX|SOC|PSB|NV\d{1,3}|XGMI)$/;
+const P2P_STATUS = /^(?:X|OK|CNS|GNS|TNS|NS|DR|CDS|U)$/;
+
+/** What `nvidia-smi` prints with `topo -m`, `topo -p2p`, `nvlink -s` and `nvlink -e`, one after another too. */
+export const importer: Importer = {
+  format: "nvidia-smi",
+  title: "text of nvidia-smi",
+  detect(head) {
+    const text = headText(head);
+    if (looksLikeTopoM(text)) return 0.95;
+    if (/^GPU \d{1,4}: .{1,200} \(UUID: /m.test(text)) return /^\s+Link \d{1,3}: /m.test(text) ? 0.97 : 0.85;
+    return /^\s+Link \d{1,3}: (?:[\d.]+ [GM]B\/s|<inactive>)/m.test(text) ? 0.7 : 0;
+  },
+  async read(source) {
+    const { text, lines, notes: odd } = await textOf(source);
+    const notes = [...odd];
+    const nvlink = readNvlink(lines);
+    const matrices = matricesOf(lines);
+    const origin = { machine: machineOf(nvlink.names()), date: null };
+    const classes = matrices.filter(({ status }) => !status);
+    let topology: Description | null = null;
+    if (classes.length > 0) {
+      try {
+        topology = readTopoM(text);
+        for (const sentence of topology.unknown) notes.push(`Unknown: ${sentence}`);
+      } catch (error) {
+        if (!(error instanceof P2pError)) throw error;
+        // Cells that the reader refuses are no less printed; what they add up to is not told.
+        notes.push(`The table of classes makes no topology: ${messageOf(error)}`);
+      }
+    }
+    const status = matrices.filter((matrix) => matrix.status);
+    if (status.length > 0) {
+      notes.push(
+        status.length > 1
+          ? `${status.length} tables of topo -p2p: nvidia-smi does not print which capability each is of (read, write, nvlink, atomics, prop), so they are numbered.`
+          : "The table of topo -p2p does not say which capability it is of (read, write, nvlink, atomics, prop).",
+      );
+    }
+    for (const { short } of matrices) notes.push(...short);
+    notes.push(...nvlink.notes, "The output does not say when it was printed.");
+    if (nvlink.links.length > 0) {
+      notes.push("link_gbps is the line rate of one link in one direction, not what a copy reaches.");
+    }
+    const tables = filled({
+      pairs: recordsTable(
+        classes.flatMap(({ cells }) => cells.map(({ from, to, value }) => ({ from, to, class: value }))),
+        origin,
+      ),
+      p2p: recordsTable(
+        status.flatMap(({ cells }, table) =>
+          cells.map(({ from, to, value }) => ({ table, from, to, status: value })),
+        ),
+        origin,
+      ),
+      affinity: recordsTable(
+        classes.flatMap(({ affinity }) => affinity),
+        origin,
+      ),
+      nvlink: recordsTable(nvlink.links, origin),
+      nvlink_errors: recordsTable(nvlink.errors, origin),
+      gpus: recordsTable(nvlink.gpus, origin),
+    });
+    if (Object.keys(tables).length === 0)
+      throw new P2pError("import", "no table and no link is in the text", HINT);
+    return new Imported({ format: importer.format, title: importer.title, tables, topology, notes, source });
+  },
+};
+
+interface SmiMatrix {
+  /** Of topo -p2p: cells say what is supported, not how the GPUs are joined. */
+  readonly status: boolean;
+  readonly cells: { from: string; to: string; value: string | null }[];
+  readonly affinity: Record<string, Value>[];
+  readonly short: string[];
+}
+
+/** Tables whose header names GPUs. */
+function matricesOf(lines: readonly string[]): SmiMatrix[] {
+  const matrices: SmiMatrix[] = [];
+  let names: string[] = [];
+  let titles: string[] = [];
+  let rows: { name: string; cells: string[]; rest: string[] }[] = [];
+  const end = () => {
+    if (names.length > 0 && rows.length > 0) matrices.push(matrixOf(names, titles, rows));
+    names = [];
+    rows = [];
+  };
+  for (const line of lines) {
+    const words = line
+      .trim()
+      .split(/\t+|\s{2,}|(?<=\S) (?=\S+$)/)
+      .map((word) => word.trim())
+      .filter((word) => word !== "");
+    if (
+      /^\s*GPU0\b/.test(line) &&
+      !/\s(?:X|OK)(?:\s|$)/.test(line) &&
+      rows.every(({ name }) => name !== "GPU0" || line.includes("GPU1"))
+    ) {
+      end();
+      const all = line.trim().match(/(?:CPU|NUMA) Affinity|GPU NUMA ID|\S+/g) ?? [];
+      const first = all.findIndex((word) => /^CPU\b|^NUMA\b|^GPU NUMA/.test(word));
+      names = all.slice(0, first < 0 ? undefined : first);
+      titles = first < 0 ? [] : all.slice(first);
+      continue;
+    }
+    if (names.length === 0) continue;
+    if (/^\s*(?:NIC )?Legend:/.test(line)) {
+      end();
+      continue;
+    }
+    const cells = line.trim().split(/\s+/);
+    const name = cells.shift() as string;
+    if (!names.includes(name) || words.length === 0) continue;
+    const rest = line.includes("\t")
+      ? line
+          .trim()
+          .split("\t")
+          .slice(names.length + 1)
+          .map((cell) => cell.trim())
+      : cells.slice(names.length);
+    rows.push({ name, cells: cells.slice(0, names.length), rest });
+  }
+  end();
+  return matrices;
+}
+
+function matrixOf(
+  names: readonly string[],
+  titles: readonly string[],
+  rows: readonly { name: string; cells: readonly string[]; rest: readonly string[] }[],
+): SmiMatrix {
+  const status = rows.some(({ cells }) =>
+    cells.some((cell) => cell !== "X" && P2P_STATUS.test(cell) && !LINK_CLASS.test(cell)),
+  );
+  const known = status ? P2P_STATUS : LINK_CLASS;
+  const short: string[] = [];
+  const missing = names.filter((name) => name.startsWith("GPU") && rows.every((row) => row.name !== name));
+  if (missing.length > 0) short.push(`Cut off: the table has no row ${missing.slice(0, 8).join(", ")}.`);
+  const cells = rows.flatMap(({ name, cells: words }) =>
+    names.map((to, i) => {
+      const word = words[i];
+      if (word === undefined) short.push(`Row ${name} ends before column ${to}.`);
+      else if (!known.test(word))
+        short.push(`"${word.slice(0, 20)}" in row ${name}, column ${to}, is no known word: null.`);
+      return { from: name, to, value: word !== undefined && known.test(word) ? word : null };
+    }),
+  );
+  const affinity = rows
+    .filter(({ name }) => name.startsWith("GPU"))
+    .map(({ name, rest }) => ({
+      gpu: name,
+      cpu_affinity: wordAt(rest, titles.indexOf("CPU Affinity")),
+      numa_affinity: wordAt(rest, titles.indexOf("NUMA Affinity")),
+    }));
+  return { status, cells, affinity: titles.length > 0 ? affinity : [], short: short.slice(0, 10) };
+}
+
+function wordAt(words: readonly string[], index: number): string | null {
+  const word = index < 0 ? undefined : words[index];
+  return word === undefined || word === "" || word === "N/A" ? null : word;
+}
+
+interface Nvlink {
+  readonly links: Record<string, Value>[];
+  readonly errors: Record<string, Value>[];
+  readonly gpus: Record<string, Value>[];
+  readonly notes: string[];
+  names(): string[];
+}
+
+/** `nvlink -s` and `nvlink -e`: the GPU's line, then a line a link. */
+function readNvlink(lines: readonly string[]): Nvlink {
+  const links: Record<string, Value>[] = [];
+  const errors: Record<string, Value>[] = [];
+  const gpus = new Map<number, { name: string; complaint: string | null }>();
+  const notes: string[] = [];
+  let gpu: number | null = null;
+  let odd = 0;
+  for (const line of lines) {
+    const titled = /^\s*GPU (\d{1,4}): (.{1,200}?) \(UUID: [^)]{0,80}\)(.*)$/.exec(line);
+    if (titled) {
+      gpu = Number(titled[1]);
+      gpus.set(gpu, { name: titled[2] as string, complaint: gpus.get(gpu)?.complaint ?? null });
+    }
+    const complaint =
+      /((?:NVML: )?(?:Unable to retrieve NVLink|Device does not have or support N[Vv][Ll]ink).{0,160})/.exec(
+        line,
+      )?.[1];
+    if (complaint && gpu !== null) {
+      gpus.set(gpu, { name: gpus.get(gpu)?.name ?? "", complaint: complaint.trim() });
+      continue;
+    }
+    const link = /^\s*Link (\d{1,3}): (.{1,80}?)\s*$/.exec(line);
+    if (!link) continue;
+    const number = Number(link[1]);
+    const value = link[2] as string;
+    const rate = /^([\d.,]{1,20}) ([A-Za-z]{1,4}\/s)$/.exec(value);
+    const error = /^(.{1,60} Errors?): (\d{1,15}|N\/A)$/.exec(value);
+    const quantity = rate ? quantityOf(rate[2] as string, 1000) : null;
+    const printed = rate ? numberIn(rate[1] as string) : null;
+    if (quantity && printed !== null) {
+      links.push({ gpu, link: number, active: true, link_gbps: scaled(printed, quantity.factor) });
+    } else if (/^<?inactive>?$/i.test(value)) {
+      links.push({ gpu, link: number, active: false, link_gbps: null });
+    } else if (error) {
+      errors.push({ gpu, link: number, error: error[1] as string, count: numberIn(error[2] as string) });
+    } else {
+      odd++;
+    }
+  }
+  for (const [number, { complaint }] of gpus)
+    if (complaint !== null) notes.push(`GPU ${number}: ${complaint}.`);
+  const silent = [...gpus].filter(
+    ([number, { complaint }]) =>
+      complaint === null && ![...links, ...errors].some((row) => row.gpu === number),
+  );
+  if (silent.length > 0)
+    notes.push(`No NVLink is printed of GPU ${silent.map(([number]) => number).join(", ")}.`);
+  for (const number of gpus.keys()) {
+    const own = [...links, ...errors].filter((row) => row.gpu === number).map((row) => row.link as number);
+    const last = Math.max(-1, ...own);
+    const absent = Array.from({ length: last + 1 }, (_, link) => link).filter((link) => !own.includes(link));
+    if (absent.length > 0)
+      notes.push(`Links ${absent.join(", ")} of GPU ${number} are missing: the output was cut.`);
+  }
+  if (odd > 0) notes.push(`${odd} lines of links are none that nvlink -s or -e prints: left out.`);
+  if ([...links, ...errors].some((row) => row.gpu === null))
+    notes.push("Links stand before the first GPU: gpu is null.");
+  return {
+    links,
+    errors,
+    gpus: [...gpus].map(([number, { name }]) => ({
+      gpu: number,
+      name,
+      active_links: links.some((row) => row.gpu === number)
+        ? links.filter((row) => row.gpu === number && row.active === true).length
+        : null,
+    })),
+    notes,
+    names: () => [...gpus.values()].map(({ name }) => name),
+  };
+}
