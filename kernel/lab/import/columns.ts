@@ -6,12 +6,15 @@ export interface PrintedColumn {
   readonly name: string;
   /** Null for text. */
   readonly quantity: Quantity | null;
+  /** Whole by nature, such as bytes of a copy that were printed in MB: rounded. */
+  readonly whole?: boolean;
 }
 
 /** Words of a header as a column's name: `Total Time` → `total_time`, `#wrong` → `wrong`. */
 export function snake(words: string): string {
   const name = words
     .replace(/%/g, " percent ")
+    .replace(/SMem/g, " Smem ")
     .replace(/([a-z\d])([A-Z])/g, "$1_$2")
     .toLowerCase()
     .replace(/[^a-z\d]+/g, "_")
@@ -29,7 +32,9 @@ export function columnOf(header: string, step: 1000 | 1024, unit?: string): Prin
   const quantity = quantityOf(unit ?? inside ?? "", step);
   if (!quantity) return { name: snake(unit ? `${header} ${unit}` : header), quantity: null };
   const words = snake(inside === undefined || unit ? header : `${before} ${after}`);
+  const whole = quantity.suffix === "bytes" && !/avg|average|med|std|min|max|total/.test(words);
   return {
+    ...(whole && { whole }),
     // Rates are called by their unit alone where the words say no more: bandwidth_gbps; `bytes` is not said twice.
     name:
       words === quantity.suffix || words.endsWith(`_${quantity.suffix}`)
@@ -67,42 +72,78 @@ export function isMissing(cell: string): boolean {
 /**
  * Cells of a printed table as columns of numbers or text. A column with a unit is of numbers; one without is where all of its
  * cells are, or are missing.
- * @param rows may be shorter than the header; what is missing is null.
+ * @param rows gives the rows, twice: the marks of decimals are told from all of them first. Rows may be shorter than the header;
+ * what is missing is null.
  */
-export function parseCells(columns: readonly PrintedColumn[], rows: readonly (readonly string[])[]): Parsed {
-  const notes: string[] = [];
-  const numeric = columns.map(
-    ({ quantity }, i) => quantity !== null || rows.every((row) => looksNumeric(row[i] ?? "")),
-  );
-  const style = numberStyle(numericCells(numeric, rows));
-  if (style.decimal === ",") notes.push("Numbers have decimal commas: 1.234 is read as 1234.");
+export function parseCells(
+  columns: readonly PrintedColumn[],
+  rows: () => Iterable<readonly string[]>,
+): Parsed {
+  const isNumber = columns.map(() => true);
+  const hasNumber = columns.map(() => false);
+  for (const row of rows()) {
+    for (let i = 0; i < columns.length; i++) {
+      const cell = row[i] ?? "";
+      if (!isNumber[i] || isMissing(cell)) continue;
+      if (looksNumeric(cell)) hasNumber[i] = true;
+      else if (columns[i]?.quantity === null) isNumber[i] = false;
+    }
+  }
+  const style = numberStyle(numericCells(isNumber, rows()));
+  const notes = style.decimal === "," ? ["Numbers have decimal commas: 1.234 is read as 1234."] : [];
+  const values = columns.map((): (number | string | null)[] => []);
+  const words = columns.map(() => new Map<string, string>());
   let ambiguous = 0;
   let odd = 0;
-  const names = distinct(columns.map(({ name }) => name));
-  const result: Record<string, (number | string | null)[]> = {};
-  columns.forEach(({ quantity }, i) => {
-    const factor = quantity?.factor ?? 1;
-    const anyNumber = quantity !== null || (numeric[i] && rows.some((row) => !isMissing(row[i] ?? "")));
-    result[names[i] as string] = rows.map((row) => {
+  for (const row of rows()) {
+    columns.forEach(({ quantity, whole }, i) => {
+      const column = values[i] as (number | string | null)[];
       const cell = row[i] ?? "";
-      if (isMissing(cell)) return null;
-      if (!anyNumber) return cell.trim();
-      const value = numberIn(cell, style);
-      if (value === null) {
-        if (style.mixed && isAmbiguous(cell)) ambiguous++;
-        else odd++;
-        return null;
+      if (isMissing(cell)) {
+        column.push(null);
+      } else if (quantity !== null || (isNumber[i] && hasNumber[i])) {
+        const value = numberIn(cell, style);
+        if (value === null && style.mixed && isAmbiguous(cell)) ambiguous++;
+        else if (value === null) odd++;
+        const number = value === null ? null : scaled(value, quantity?.factor ?? 1);
+        column.push(number !== null && whole ? Math.round(number) : number);
+      } else {
+        column.push(kept(cell.trim(), words[i] as Map<string, string>));
       }
-      return scaled(value, factor);
     });
-  });
+  }
   if (ambiguous > 0) {
     notes.push(
       `${ambiguous} numbers such as 1.234 are left out: the file uses both decimal points and decimal commas. Run the tool under LC_ALL=C.`,
     );
   }
   if (odd > 0) notes.push(`${odd} cells of columns with a unit hold no number: null.`);
-  return { columns: result, notes };
+  const names = distinct(columns.map(({ name }) => name));
+  return { columns: Object.fromEntries(names.map((name, i) => [name, values[i] ?? []])), notes };
+}
+
+/** A word of its own: a piece of a long text keeps all of that in memory. */
+function kept(word: string, known: Map<string, string>): string {
+  let own = known.get(word);
+  if (own === undefined) {
+    own = ` ${word}`.slice(1);
+    known.set(own, own);
+  }
+  return own;
+}
+
+/** Columns of several tables one below the other; what one of them lacks is null. */
+export function stacked(parts: readonly Parsed["columns"][]): Parsed["columns"] {
+  const names = [...new Set(parts.flatMap((part) => Object.keys(part)))];
+  const lengths = parts.map((part) => Object.values(part)[0]?.length ?? 0);
+  return Object.fromEntries(
+    names.map((name) => [
+      name,
+      parts.length === 1
+        ? (parts[0]?.[name] ?? [])
+        : parts.flatMap((part, i) => part[name] ?? new Array<null>(lengths[i] as number).fill(null)),
+    ]),
+  );
 }
 
 /** A product without the tail of binary fractions: 12.5 ns is 0.0125 µs. */
@@ -112,7 +153,7 @@ export function scaled(value: number, factor: number): number {
   return Number.isFinite(product) ? Number(product.toPrecision(15)) : value;
 }
 
-function* numericCells(numeric: readonly boolean[], rows: readonly (readonly string[])[]): Generator<string> {
+function* numericCells(numeric: readonly boolean[], rows: Iterable<readonly string[]>): Generator<string> {
   for (const row of rows) for (let i = 0; i < numeric.length; i++) if (numeric[i]) yield row[i] ?? "";
 }
 

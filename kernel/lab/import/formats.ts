@@ -3,9 +3,12 @@ import type { Importer } from "./importer.js";
 import { importer as ncclLog } from "./nccl-log.js";
 import { importer as ncclTests } from "./nccl-tests.js";
 import { graphImporter as ncclGraph, topologyImporter as ncclTopology } from "./nccl-xml.js";
+import { importer as ncuCsv } from "./ncu-csv.js";
+import { importer as nsysStats } from "./nsys-stats.js";
 import { importer as nvbandwidth } from "./nvbandwidth.js";
 import { importer as nvidiaSmiText } from "./nvidia-smi-text.js";
 import { importer as nvidiaSmiXml } from "./nvidia-smi-xml.js";
+import { importer as nvprofCsv } from "./nvprof-csv.js";
 import { importer as p2pTest } from "./p2p-test.js";
 import { importer as perftest } from "./perftest.js";
 import { importer as ucxPerftest } from "./ucx-perftest.js";
@@ -17,9 +20,12 @@ export const IMPORTERS: readonly Importer[] = [
   ncclLog,
   ncclTests,
   ncclTopology,
+  ncuCsv,
+  nsysStats,
   nvbandwidth,
   nvidiaSmiText,
   nvidiaSmiXml,
+  nvprofCsv,
   p2pTest,
   perftest,
   ucxPerftest,

@@ -49,3 +49,43 @@ export function textMember(value: unknown, name: string): string | null {
   if (typeof found === "number" && Number.isFinite(found)) return String(found);
   return typeof found === "string" && found.trim() !== "" ? found.trim().slice(0, 500) : null;
 }
+
+/**
+ * The lists of a text that holds several, one after another, with lines of other output between them.
+ * @throws P2pError `import` for a list that is damaged or cut off.
+ */
+export function jsonLists(text: string, hint: string): unknown[][] {
+  const lists: unknown[][] = [];
+  for (let at = nextList(text, 0); at >= 0; ) {
+    const end = closingBracket(text, at);
+    const parsed = parse(end < 0 ? text.slice(at) : text.slice(at, end + 1));
+    if ("failure" in parsed) {
+      throw new P2pError("import", `the JSON is damaged or cut off: ${parsed.failure}`, hint);
+    }
+    if (Array.isArray(parsed.value)) lists.push(parsed.value);
+    at = end < 0 ? -1 : nextList(text, end + 1);
+  }
+  return lists;
+}
+
+/** Where the next line begins with a bracket that opens a list of objects; -1 where none does. */
+function nextList(text: string, from: number): number {
+  const opening = /^[ \t]*\[(?=\s*[{\]])/gm;
+  opening.lastIndex = from;
+  const found = opening.exec(text);
+  return found ? found.index + found[0].length - 1 : -1;
+}
+
+/** The bracket that closes the one at a place, past those inside texts; -1 where there is none. */
+function closingBracket(text: string, at: number): number {
+  let depth = 0;
+  const marks = /[[\]{}]|"(?:[^"\\]|\\.)*"/g;
+  marks.lastIndex = at;
+  for (let mark = marks.exec(text); mark; mark = marks.exec(text)) {
+    const [word] = mark;
+    if (word === "[" || word === "{") depth++;
+    else if (word === "]" || word === "}") depth--;
+    if (depth === 0) return mark.index;
+  }
+  return -1;
+}

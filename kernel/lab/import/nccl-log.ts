@@ -109,7 +109,8 @@ class Reader {
       /\[(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d)(?:\.\d+)?\]/.exec(before.slice(0, 400)) ?? [];
     const when = day ? `${day}T${time}` : null;
     this.date ??= when;
-    if (host !== null) this.#hosts.add(host);
+    // Within a line of other output the name may run together with what stands before it.
+    if (host !== null && /^\s*(?:\[[^\]]{1,40}\] )?[\w.-]{1,128}:\d/.test(before)) this.#hosts.add(host);
     const text = at[2] as string;
     if (at[1] === "WARN" || at[1] === "ABORT") {
       this.warnings.add({ time: when, host, device: numberOrNull(device), text: text.trim().slice(0, 500) });

@@ -33,11 +33,9 @@ export const topologyImporter: Importer = {
     }
     if (devices.length === 0) throw new P2pError("import", "the topology has no CPU and no device", HINT);
     for (const asymmetry of asymmetries(links)) notes.push(asymmetry);
-    const gpus = devices.filter(({ kind }) => kind === "gpu").length;
-    const origin = {
-      machine: gpus > 0 ? machineOf(Array.from({ length: gpus }, () => "GPU")) : null,
-      date: null,
-    };
+    const gpus = devices.filter(({ kind }) => kind === "gpu");
+    const names = gpus.map(({ sm }) => (sm === null ? "GPU" : `GPU of sm ${sm}`));
+    const origin = { machine: machineOf(names), date: null };
     return new Imported({
       format: topologyImporter.format,
       title: topologyImporter.title,

@@ -22,3 +22,23 @@ export function recordsTable(
 export function filled(tables: Readonly<Record<string, Table>>): Record<string, Table> {
   return Object.fromEntries(Object.entries(tables).filter(([, rows]) => rows.numRows() > 0));
 }
+
+/** Rows kept as columns, for files with very many of them. */
+export class RowColumns {
+  readonly columns: Record<string, Value[]>;
+  readonly #names: readonly string[];
+
+  constructor(names: readonly string[]) {
+    this.#names = names;
+    this.columns = Object.fromEntries(names.map((name) => [name, []]));
+  }
+
+  get length(): number {
+    return this.columns[this.#names[0] as string]?.length ?? 0;
+  }
+
+  /** Adds a row; columns that it lacks are null. */
+  add(row: Readonly<Record<string, Value | undefined>>): void {
+    for (const name of this.#names) (this.columns[name] as Value[]).push(row[name] ?? null);
+  }
+}

@@ -4,13 +4,21 @@ import type { ImportSource } from "./importer.js";
 /** Longer texts are refused: their lines would take several times as much memory. */
 export const MAX_TEXT_BYTES = 256 * 2 ** 20;
 
-/** Text of a tool, made plain. */
-export interface PlainText {
-  /** Without a byte order mark, terminal escapes and prefixes of launchers; lines end in `\n`. */
-  readonly text: string;
+/** Text of a tool, made plain: without a byte order mark, terminal escapes and prefixes of launchers. */
+export class PlainText {
   readonly lines: readonly string[];
   /** What was odd about it. */
   readonly notes: readonly string[];
+
+  constructor(lines: readonly string[], notes: readonly string[]) {
+    this.lines = lines;
+    this.notes = notes;
+  }
+
+  /** All lines, ended by `\n`: a copy, made anew each time. */
+  get text(): string {
+    return this.lines.join("\n");
+  }
 }
 
 /**
@@ -39,24 +47,21 @@ export function headText(head: Uint8Array): string {
 
 /** @throws P2pError `import` for bytes that are no text. */
 export function plainText(bytes: Uint8Array): PlainText {
-  const { text: decoded, notes } = decode(bytes);
-  const lines = decoded
-    // CSI and OSC sequences of terminals.
-    .replace(
-      new RegExp(
-        `${ESC}(?:\\[[0-9;:?]*[ -/]*[@-~]|\\][^${BEL}${ESC}\\n]{0,1000}(?:${BEL}|${ESC}\\\\)?)`,
-        "g",
-      ),
-      "",
-    )
-    .split(/\r*\n|\r/)
-    .map((line) => line.replace(RANK_PREFIX, ""));
-  const plain = withoutCommonPrefix(lines);
-  return { text: plain.join("\n"), lines: plain, notes };
+  const { text, notes } = decode(bytes);
+  const unescaped = text.includes(ESC) ? text.replace(ESCAPES, "") : text;
+  const lines = unescaped.includes("\r") ? unescaped.split(/\r*\n|\r/) : unescaped.split("\n");
+  const own = unescaped.includes("]<std") ? lines.map((line) => line.replace(RANK_PREFIX, "")) : lines;
+  return new PlainText(withoutCommonPrefix(own), notes);
 }
 
 const ESC = String.fromCharCode(27);
 const BEL = String.fromCharCode(7);
+
+/** CSI and OSC sequences of terminals. */
+const ESCAPES = new RegExp(
+  `${ESC}(?:\\[[0-9;:?]*[ -/]*[@-~]|\\][^${BEL}${ESC}\\n]{0,1000}(?:${BEL}|${ESC}\\\\)?)`,
+  "g",
+);
 
 /** Of mpirun --tag-output: `[1,0]<stdout>:`. */
 const RANK_PREFIX = /^\[[^[\]\s]{1,100},\d{1,7}\]<std(?:out|err|diag)>: ?/;
@@ -71,15 +76,23 @@ const COMMON_PREFIXES: readonly RegExp[] = [
   /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d) /,
 ];
 
-function withoutCommonPrefix(lines: readonly string[]): string[] {
-  const filled = lines.filter((line) => line.trim() !== "");
+/** So many lines show whether nearly all have a prefix. */
+const LOOKED_AT = 2000;
+
+function withoutCommonPrefix(lines: readonly string[]): readonly string[] {
+  const looked: string[] = [];
+  for (const line of lines) {
+    if (line.trim() === "") continue;
+    // A prefix with nothing behind it may have lost its blank.
+    if (looked.push(`${line.slice(0, 100)} `) >= LOOKED_AT) break;
+  }
   for (const prefix of COMMON_PREFIXES) {
-    const having = filled.filter((line) => prefix.test(`${line} `)).length;
-    if (having >= 3 && having >= 0.9 * filled.length) {
+    const having = looked.filter((line) => prefix.test(line)).length;
+    if (having >= 3 && having >= 0.9 * looked.length) {
       return withoutCommonPrefix(lines.map((line) => `${line} `.replace(prefix, "").slice(0, -1)));
     }
   }
-  return [...lines];
+  return lines;
 }
 
 function decode(bytes: Uint8Array): { text: string; notes: string[] } {

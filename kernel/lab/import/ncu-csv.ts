@@ -1,0 +1,269 @@
+import { P2pError } from "../errors.js";
+import { isMissing, scaled, snake } from "./columns.js";
+import { recordAt, splitLine } from "./csv.js";
+import { Imported, type Importer } from "./importer.js";
+import { isAmbiguous, numberIn, numberStyle } from "./number.js";
+import { quantityOf } from "./quantity.js";
+import { filled, RowColumns, recordsTable, type Value } from "./records.js";
+import { headText, textOf } from "./text.js";
+
+type Row = Record<string, Value>;
+
+const HINT =
+  "Print it anew: LC_ALL=C ncu --import REPORT --csv --page raw --print-units base (or --page details).";
+
+/** Columns that say which launch a row is of, and theirs in ours. */
+const LAUNCH: Readonly<Record<string, string>> = {
+  ID: "launch",
+  "Process ID": "process",
+  "Process Name": "program",
+  "Host Name": "host",
+  "Kernel Name": "kernel",
+  "Kernel Time": "kernel_time",
+  Context: "context",
+  Stream: "stream",
+  "Block Size": "block",
+  "Grid Size": "grid",
+  Device: "device",
+  CC: "compute_capability",
+  Invocations: "invocations",
+};
+
+/** Of the long page. */
+const DETAILS = [
+  ...["Section Name", "Metric Name", "Metric Unit", "Metric Value", "Minimum", "Maximum", "Average"],
+  ...["Rule Name", "Rule Type", "Rule Description", "Estimated Speedup Type", "Estimated Speedup"],
+];
+
+const METRIC_COLUMNS = [
+  ...["launch", "kernel", "section", "metric", "unit", "value", "base_value", "base_unit"],
+  ...["minimum", "maximum", "average", "text"],
+];
+
+/** CSV of Nsight Compute: the details page (a row a metric), the raw page (a column a metric), and summaries of either. */
+export const importer: Importer = {
+  format: "ncu-csv",
+  title: "CSV of Nsight Compute",
+  detect(head) {
+    const text = headText(head);
+    if (text.split("\n").some(isHeader)) return 0.97;
+    return /^==(?:PROF|ERROR|WARNING)== /m.test(text) ? 0.85 : 0;
+  },
+  async read(source) {
+    const { lines, notes: odd } = await textOf(source);
+    const reader = new Reader();
+    for (let i = 0; i < lines.length; ) {
+      const line = lines[i] as string;
+      if (isHeader(line)) {
+        i = reader.table(lines, i);
+      } else {
+        const said = /^==(PROF|WARNING|ERROR)== (.{1,300})/.exec(line);
+        if (said && said[1] !== "PROF") reader.said.add(`${said[1]}: ${(said[2] as string).trim()}`);
+        i++;
+      }
+    }
+    if (reader.metrics.length + reader.rules.length + reader.launches.size === 0) {
+      const why = [...reader.said].find((text) => text.startsWith("ERROR")) ?? [...reader.said].at(-1);
+      throw new P2pError(
+        "import",
+        `no ${reader.tables > 0 ? "row below the header" : "CSV table"}${why ? `; ncu says ${why}` : ""}`,
+        HINT,
+      );
+    }
+    const origin = { machine: null, date: null };
+    return new Imported({
+      format: importer.format,
+      title: importer.title,
+      tables: filled({
+        launches: recordsTable([...reader.launches.values()], origin),
+        metrics: importedTable(reader.metricColumns(), origin),
+        rules: recordsTable(reader.rules, origin),
+      }),
+      notes: [
+        ...odd,
+        ...reader.notes(),
+        "Nsight Compute runs kernels one after another and replays them: their durations say nothing of latency; copies are not in it.",
+        "value and unit are as printed, base_value in µs, bytes or GB/s where the unit is one of these.",
+        "The file names GPUs by number only, and says when it was recorded only where it holds Kernel Time.",
+      ],
+      source,
+    });
+  },
+};
+
+function isHeader(line: string): boolean {
+  return /^\s*"?ID"?[,;\t]/.test(line) && /"?Kernel Name"?[,;\t]/.test(line);
+}
+
+class Reader {
+  readonly launches = new Map<string, Row>();
+  readonly metrics = new RowColumns(METRIC_COLUMNS);
+  readonly rules: Row[] = [];
+  readonly said = new Set<string>();
+  tables = 0;
+  readonly #notes = new Set<string>();
+  #short = 0;
+  #ambiguous = 0;
+  #decimalComma = false;
+
+  /** @returns the line after the table. */
+  table(lines: readonly string[], at: number): number {
+    this.tables++;
+    const first = lines[at] as string;
+    const delimiter = [",", ";", "\t"].find((mark) => (splitLine(first, mark)?.length ?? 0) > 4) ?? ",";
+    const header = (splitLine(first, delimiter) ?? []).map((cell) => cell.trim());
+    const rows: string[][] = [];
+    let i = at + 1;
+    while (i < lines.length) {
+      const line = lines[i] as string;
+      if (line.trim() === "" || /^==\w+==/.test(line) || isHeader(line) || !line.includes(delimiter)) break;
+      const { cells, next } = recordAt(lines, i, delimiter);
+      rows.push(cells);
+      i = next;
+    }
+    if (header.includes("Metric Name")) this.#details(header, rows);
+    else this.#raw(header, rows);
+    return i;
+  }
+
+  /** A row a metric or rule. Metric rows end before the rule's columns. */
+  #details(header: readonly string[], rows: readonly (readonly string[])[]): void {
+    const column = (name: string) => header.indexOf(name);
+    const values = ["Metric Value", "Minimum", "Maximum", "Average"]
+      .map(column)
+      .filter((index) => index >= 0);
+    const style = numberStyle(rows.flatMap((row) => values.map((index) => row[index] ?? "")));
+    this.#decimalComma ||= style.decimal === ",";
+    const cut = column("Metric Name");
+    for (const row of rows) {
+      if (row.length <= cut) {
+        this.#short++;
+        continue;
+      }
+      const cell = (name: string) => {
+        const text = (row[column(name)] ?? "").trim();
+        return column(name) < 0 || text === "" ? null : text;
+      };
+      const launch = this.#launch(header, row);
+      const metric = cell("Metric Name");
+      const rule = cell("Rule Name");
+      const section = cell("Section Name");
+      if (metric !== null) {
+        this.metrics.add({
+          ...launch,
+          section,
+          metric,
+          ...this.#values(cell("Metric Value"), cell("Metric Unit"), style),
+          ...(column("Average") >= 0 && {
+            minimum: numberOr(cell("Minimum"), style),
+            maximum: numberOr(cell("Maximum"), style),
+            average: numberOr(cell("Average"), style),
+          }),
+        });
+      } else if (rule !== null || cell("Rule Description") !== null) {
+        this.rules.push({
+          ...launch,
+          section,
+          rule,
+          type: cell("Rule Type"),
+          description: cell("Rule Description"),
+          speedup_type: cell("Estimated Speedup Type"),
+          speedup_percent: numberOr(cell("Estimated Speedup"), style),
+        });
+      } else {
+        this.#short++;
+      }
+    }
+  }
+
+  /** A row a launch, a column a metric; the units in a row of their own, whose ID is empty. */
+  #raw(header: readonly string[], rows: readonly (readonly string[])[]): void {
+    const [first] = rows;
+    const units = first && (first[0] ?? "").trim() === "" ? first : null;
+    if (!units && rows.length > 0) this.#notes.add("The row of units is missing: units are null.");
+    const launches = units ? rows.slice(1) : rows;
+    const metrics = header.flatMap((name, i) => (name in LAUNCH || isNvtx(name) ? [] : [{ name, i }]));
+    const style = numberStyle(launches.flatMap((row) => metrics.map(({ i }) => row[i] ?? "")));
+    this.#decimalComma ||= style.decimal === ",";
+    for (const row of launches) {
+      if (row.length < header.length) this.#short++;
+      const launch = this.#launch(header, row);
+      for (const { name, i } of metrics) {
+        const text = (row[i] ?? "").trim();
+        if (text === "") continue;
+        const unit = (units?.[i] ?? "").trim();
+        this.metrics.add({
+          ...launch,
+          section: null,
+          metric: name,
+          ...this.#values(text, unit === "" ? null : unit, style),
+        });
+      }
+    }
+  }
+
+  #launch(header: readonly string[], row: readonly string[]): { launch: Value; kernel: Value } {
+    const launch: Row = {};
+    header.forEach((name, i) => {
+      const own = LAUNCH[name] ?? (isNvtx(name) ? snake(name) : undefined);
+      if (own === undefined || DETAILS.includes(name)) return;
+      const text = (row[i] ?? "").trim();
+      const whole = /^\d{1,15}$/.test(text) && own !== "compute_capability";
+      launch[own] = text === "" ? null : whole ? Number(text) : text.slice(0, 1000);
+    });
+    const key = `${this.tables} ${launch.launch} ${launch.process} ${launch.kernel}`;
+    if (!this.launches.has(key)) this.launches.set(key, launch);
+    return { launch: launch.launch ?? null, kernel: this.launches.get(key)?.kernel ?? null };
+  }
+
+  #values(text: string | null, unit: string | null, style: ReturnType<typeof numberStyle>): Row {
+    const value = numberOr(text, style);
+    if (value === null && text !== null && style.mixed && isAmbiguous(text)) this.#ambiguous++;
+    const quantity = unit === null ? null : quantityOf(unit, 1000);
+    return {
+      unit,
+      value,
+      base_value: value === null || quantity === null ? null : scaled(value, quantity.factor),
+      base_unit: quantity?.suffix ?? null,
+      // Lists, words and what else is no number.
+      text: value === null && text !== null && !isMissing(text) ? text.slice(0, 1000) : null,
+    };
+  }
+
+  /** Without columns that nothing is in. */
+  metricColumns(): Record<string, Value[]> {
+    return Object.fromEntries(
+      Object.entries(this.metrics.columns).filter(
+        ([name, values]) =>
+          !["minimum", "maximum", "average", "section"].includes(name) ||
+          values.some((value) => value !== null),
+      ),
+    );
+  }
+
+  notes(): string[] {
+    const notes = [...this.#notes];
+    if (this.#short > 0)
+      notes.push(
+        `${this.#short} rows are shorter than their table: the file was cut off, or other output stands between.`,
+      );
+    if (this.#decimalComma)
+      notes.push(
+        "Numbers have decimal commas, by those that leave no doubt: 117.344 is read as 117344. Print under LC_ALL=C to be sure.",
+      );
+    if (this.#ambiguous > 0)
+      notes.push(
+        `${this.#ambiguous} values may be read two ways, since others have both kinds of decimal marks: null, with their text.`,
+      );
+    for (const text of [...this.said].slice(0, 10)) notes.push(`ncu says ${text}`);
+    return notes;
+  }
+}
+
+function isNvtx(name: string): boolean {
+  return /NVTX|Push\/Pop|Start\/End|^Id:Domain|Range:/i.test(name) && !name.includes("__");
+}
+
+function numberOr(text: string | null, style: ReturnType<typeof numberStyle>): number | null {
+  return text === null || isMissing(text) ? null : numberIn(text, style);
+}

@@ -1,0 +1,232 @@
+import { P2pError } from "../errors.js";
+import { columnOf, type Parsed, parseCells, snake, stacked } from "./columns.js";
+import { recordAt, splitLine } from "./csv.js";
+import { gpuSpans } from "./gpu-trace.js";
+import { Imported, type Importer, importedTable } from "./importer.js";
+import { machineOf } from "./machine-name.js";
+import { numberIn } from "./number.js";
+import { quantityOf } from "./quantity.js";
+import { headText, textOf } from "./text.js";
+
+const HINT =
+  "Run it again with nvprof --csv --log-file FILE, perhaps with --print-gpu-trace, --print-api-trace or --metrics.";
+
+/** CSV of nvprof: summaries, GPU and API traces, metrics and events; several runs may stand in one file. */
+export const importer: Importer = {
+  format: "nvprof-csv",
+  title: "CSV of nvprof",
+  detect(head) {
+    const text = headText(head);
+    const header = text.split("\n").some((line) => kindOf(splitLine(line) ?? []) !== null);
+    if (header) return 0.95;
+    return /^==\d{1,10}== (?:NVPROF|Profiling )|^={8} (?:NVPROF|Profiling )/m.test(text) ? 0.9 : 0;
+  },
+  async read(source) {
+    const { lines, notes: odd } = await textOf(source);
+    const blocks = blocksOf(lines);
+    const said = saidOf(lines);
+    if (blocks.every(({ first, last }) => last <= first)) {
+      const table = lines.some((line) => /^\s*(?:Type|Time\(%\)|Start)\s{2,}\S/.test(line));
+      const why = table
+        ? "this is the table that nvprof prints for reading, no CSV"
+        : (said.find((line) => /^(?:No |Error|Warning)/.test(line)) ??
+          (blocks.length > 0 ? "no row below the header" : "no table"));
+      throw new P2pError("import", why, HINT);
+    }
+    const notes = new Set(odd);
+    const parts = new Map<Kind, Parsed["columns"][]>();
+    for (const block of blocks) {
+      if (block.last <= block.first) continue;
+      const parsed =
+        block.kind === "metrics" || block.kind === "events" ? metricsOf(block, lines) : tableOf(block, lines);
+      for (const note of parsed.notes) notes.add(note);
+      const rows = Object.values(parsed.columns)[0]?.length ?? 0;
+      const columns = {
+        run: new Array<number>(rows).fill(block.run),
+        process: new Array<number | null>(rows).fill(block.process),
+        ...parsed.columns,
+      };
+      parts.set(block.kind, [...(parts.get(block.kind) ?? []), columns]);
+    }
+    for (const line of said.filter((text) => /^(?:Warning|Error|Unable)/.test(text)).slice(0, 10))
+      notes.add(`nvprof says: ${line}`);
+    const columns = new Map([...parts].map(([kind, several]) => [kind, stacked(several)]));
+    const trace = columns.get("gpu_trace");
+    const devices = new Set(
+      [...columns.values()].flatMap(({ device }) => [...new Set((device ?? []).map(String))]),
+    );
+    const origin = {
+      machine: machineOf([...devices].map((device) => /^(.{1,200}) \(\d+\)$/.exec(device)?.[1] ?? null)),
+      date: null,
+    };
+    notes.add(
+      "nvprof's KB, MB and GB are of 1024 and printed with six decimals: bytes are rounded to whole ones; gbps are of 1e9 bytes/s.",
+    );
+    notes.add("The file does not say when it was recorded.");
+    if (blocks.some(({ unitless }) => unitless))
+      notes.add("A table lacks its row of units: its numbers are as printed, of unknown unit.");
+    if (trace && columns.size > 0)
+      notes.add("Times are printed with six decimals of their unit: a Start in s is exact to 1 µs.");
+    return new Imported({
+      format: importer.format,
+      title: importer.title,
+      tables: Object.fromEntries([...columns].map(([kind, own]) => [kind, importedTable(own, origin)])),
+      timeline: trace
+        ? gpuSpans(
+            "nvprof",
+            {
+              start: "start_us",
+              duration: "duration_us",
+              bytes: "size_bytes",
+              device: "device",
+              stream: "stream",
+              name: "name",
+              correlation: "correlation_id",
+            },
+            trace,
+          )
+        : null,
+      notes: [...notes],
+      source,
+    });
+  },
+};
+
+type Kind = "summary" | "gpu_trace" | "api_trace" | "metrics" | "events";
+
+interface Block {
+  readonly kind: Kind;
+  readonly run: number;
+  readonly process: number | null;
+  readonly header: readonly string[];
+  readonly units: readonly string[];
+  readonly unitless: boolean;
+  /** Lines of the rows, from and up to. */
+  readonly first: number;
+  last: number;
+}
+
+/** What a header belongs to; null for a line that is none. */
+function kindOf(cells: readonly string[]): Kind | null {
+  const names = cells.map((cell) => cell.trim());
+  if (names.includes("Metric Name") && names.includes("Invocations")) return "metrics";
+  if (names.includes("Event Name") && names.includes("Invocations")) return "events";
+  if (names.includes("Start") && names.includes("Duration"))
+    return names.includes("Grid X") ? "gpu_trace" : names.includes("Name") ? "api_trace" : null;
+  return names.includes("Time(%)") && names.includes("Time") && names.includes("Calls") ? "summary" : null;
+}
+
+function blocksOf(lines: readonly string[]): Block[] {
+  const blocks: Block[] = [];
+  let run = -1;
+  let process: number | null = null;
+  for (let i = 0; i < lines.length; i++) {
+    const line = lines[i] as string;
+    const banner = /^(?:==(\d{1,10})==|={8}) (.*)$/.exec(line);
+    if (banner) {
+      if (/^NVPROF is profiling/.test(banner[2] as string)) run++;
+      process = banner[1] === undefined ? process : Number(banner[1]);
+      continue;
+    }
+    if (!/Duration|Invocations|Time\(%\)/.test(line)) {
+      const open = blocks.at(-1);
+      // A block ends where a line has no delimiter: what the program printed.
+      if (open && open.last === i && line.includes(",")) open.last = i + 1;
+      continue;
+    }
+    const header = splitLine(line) ?? [];
+    const kind = kindOf(header);
+    if (kind === null) {
+      const open = blocks.at(-1);
+      if (open && open.last === i && line.includes(",")) open.last = i + 1;
+      continue;
+    }
+    const next = splitLine(lines[i + 1] ?? "") ?? [];
+    const hasUnits =
+      next.length > 1 && next.every((cell) => cell.trim() === "" || quantityOf(cell, 1024) !== null);
+    const first = hasUnits ? i + 2 : i + 1;
+    if (hasUnits) i++;
+    const unitless = !hasUnits && kind !== "metrics" && kind !== "events";
+    blocks.push({
+      kind,
+      run: Math.max(0, run),
+      process,
+      header,
+      units: hasUnits ? next : [],
+      unitless,
+      first,
+      last: first,
+    });
+  }
+  return blocks;
+}
+
+function* rowsOf(block: Block, lines: readonly string[]): Generator<readonly string[]> {
+  for (let i = block.first; i < block.last; ) {
+    const { cells, next } = recordAt(lines, i);
+    yield cells;
+    i = next;
+  }
+}
+
+function tableOf(block: Block, lines: readonly string[]): Parsed {
+  const columns = block.header.map((header, i) =>
+    columnOf(header, 1024, block.units[i]?.trim() || undefined),
+  );
+  let short = 0;
+  for (const row of rowsOf(block, lines)) if (row.length < columns.length) short++;
+  const parsed = parseCells(columns, () => rowsOf(block, lines));
+  if (short > 0)
+    parsed.notes.push(
+      `${short} rows are shorter than their header: the file was cut off, or they are no rows of nvprof.`,
+    );
+  return parsed;
+}
+
+/** Metrics and events: each value with a unit of its own, and those of several instances behind the header's last column. */
+function metricsOf(block: Block, lines: readonly string[]): Parsed {
+  const names = block.header.map(snake);
+  const result: Record<string, (number | string | null)[]> = {};
+  const push = (name: string, value: number | string | null) => {
+    result[name] ??= [];
+    result[name].push(value);
+  };
+  for (const cells of rowsOf(block, lines)) {
+    let unit: string | null = null;
+    names.forEach((name, i) => {
+      const cell = (cells[i] ?? "").trim();
+      if (!["min", "max", "avg", "total", "invocations"].includes(name)) {
+        push(name, cell === "" ? null : cell.slice(0, 500));
+        return;
+      }
+      const value = quantityIn(cell);
+      if (value?.unit) unit = value.unit;
+      push(name, value?.number ?? null);
+    });
+    push("unit", unit);
+    push(
+      "instances",
+      cells
+        .slice(names.length)
+        .filter((cell) => cell.trim() !== "")
+        .join(" ") || null,
+    );
+  }
+  return { columns: result, notes: [] };
+}
+
+/** `26.224721MB/s`, `99.7%`, `Low (1)`, `42`; times in µs, bytes in bytes, rates in GB/s. */
+function quantityIn(text: string): { number: number; unit: string | null } | null {
+  const level = /^[A-Za-z]{1,20} \((\d{1,3})\)$/.exec(text);
+  if (level) return { number: Number(level[1]), unit: "level" };
+  const [, digits, unit = ""] = /^([-+\d.,]{1,40}(?:[eE][-+]?\d{1,4})?)([A-Za-z%/]{0,12})$/.exec(text) ?? [];
+  const number = digits === undefined ? null : numberIn(digits);
+  if (number === null) return null;
+  const quantity = unit === "" ? null : quantityOf(unit, 1024);
+  return { number: number * (quantity?.factor ?? 1), unit: quantity?.suffix ?? (unit === "" ? null : unit) };
+}
+
+/** What nvprof itself said. */
+function saidOf(lines: readonly string[]): string[] {
+  return lines.flatMap((line) => /^(?:==\d{1,10}==|={8}) (.{1,300})/.exec(line)?.[1] ?? []);
+}
