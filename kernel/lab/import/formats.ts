@@ -1,3 +1,4 @@
+import { bandwidthTestImporter as bandwidthTest, gpuCopyImporter as gpuCopy } from "./gpu-copy.js";
 import { importer as hwloc } from "./hwloc.js";
 import type { Importer } from "./importer.js";
 import { importer as ncclLog } from "./nccl-log.js";
@@ -15,6 +16,8 @@ import { importer as ucxPerftest } from "./ucx-perftest.js";
 
 /** Every format that can be imported. */
 export const IMPORTERS: readonly Importer[] = [
+  bandwidthTest,
+  gpuCopy,
   hwloc,
   ncclGraph,
   ncclLog,

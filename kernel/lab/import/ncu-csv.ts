@@ -1,7 +1,7 @@
 import { P2pError } from "../errors.js";
 import { isMissing, scaled, snake } from "./columns.js";
 import { recordAt, splitLine } from "./csv.js";
-import { Imported, type Importer } from "./importer.js";
+import { Imported, type Importer, importedTable } from "./importer.js";
 import { isAmbiguous, numberIn, numberStyle } from "./number.js";
 import { quantityOf } from "./quantity.js";
 import { filled, RowColumns, recordsTable, type Value } from "./records.js";
