@@ -5,6 +5,7 @@ import { P2pError, packagePath } from "../lab/index.js";
 import { check } from "./check.js";
 import { type Command, INTERRUPTED } from "./command.js";
 import { doctor } from "./doctor.js";
+import { importCommand } from "./import.js";
 import { kernel } from "./kernel.js";
 import { lab } from "./lab.js";
 import { machines } from "./machines.js";
@@ -13,7 +14,18 @@ import { record } from "./record.js";
 import { report } from "./report.js";
 import { run } from "./run.js";
 
-const COMMANDS: readonly Command[] = [doctor, matrix, run, report, record, check, machines, kernel, lab];
+const COMMANDS: readonly Command[] = [
+  doctor,
+  matrix,
+  run,
+  report,
+  record,
+  check,
+  importCommand,
+  machines,
+  kernel,
+  lab,
+];
 
 function help(): string {
   const lines = COMMANDS.flatMap((command) => [`  p2plab ${command.usage}`, `      ${command.describes}`]);

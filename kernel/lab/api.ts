@@ -38,6 +38,8 @@ export { diagnosisHtml } from "./doctor/html.js";
 export { redacted } from "./doctor/redact.js";
 export type { TextOptions } from "./doctor/text.js";
 export { CompileError, CudaError, P2pError } from "./errors.js";
+export { Imported } from "./import/importer.js";
+export { type ImportOptions, importFile as import, importFormats } from "./import/index.js";
 export type { GpuState, Machine, Provenance, Run, RunOptions, RunState } from "./machine.js";
 export { topology } from "./machine-topology.js";
 export { type AtomicsOptions, atomics } from "./measure/atomics.js";

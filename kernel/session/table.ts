@@ -34,7 +34,7 @@ export function tableBundle(table: TableLike): MimeBundle {
   );
   const names = all.filter((name) => !origin.has(name));
   const caption = [
-    ...origin.values(),
+    ...[...origin.values()].filter((text) => text !== ""),
     total > rows.length ? `${rows.length} of ${total} rows` : `${total} ${total === 1 ? "row" : "rows"}`,
   ].join(" · ");
   const cells = rows.map((row) => names.map((name) => cellText(row[name])));

@@ -32,6 +32,7 @@ command("help lists each subcommand; every one listed answers --help", () => {
     "report",
     "record",
     "check",
+    "import",
     "machines",
     "kernel",
     "lab",

@@ -114,10 +114,10 @@ export function parseCells(
   }
   if (ambiguous > 0) {
     notes.push(
-      `${ambiguous} numbers such as 1.234 are left out: the file uses both decimal points and decimal commas. Run the tool under LC_ALL=C.`,
+      `Left out, numbers that may be read two ways, as 1.234: ${ambiguous}. The file uses both decimal points and decimal commas; run the tool under LC_ALL=C.`,
     );
   }
-  if (odd > 0) notes.push(`${odd} cells of columns with a unit hold no number: null.`);
+  if (odd > 0) notes.push(`Cells without a number in columns of numbers: ${odd}, null.`);
   const names = distinct(columns.map(({ name }) => name));
   return { columns: Object.fromEntries(names.map((name, i) => [name, values[i] ?? []])), notes };
 }

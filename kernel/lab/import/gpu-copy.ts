@@ -108,7 +108,7 @@ export const gpuCopyImporter: Importer = {
       tables: { results: recordsTable(rows, { machine: null, date: null }) },
       notes: [
         ...odd,
-        ...(unread > 0 ? [`${unread} lines are none of gpu_copy: left out.`] : []),
+        ...(unread > 0 ? [`Lines that are none of gpu_copy, left out: ${unread}.`] : []),
         "gbps of direction both is the sum of both directions; GB/s of 1e9 bytes/s.",
         "The output says neither the machine nor when it was run; older versions not the size either.",
       ],

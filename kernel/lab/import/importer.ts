@@ -85,23 +85,64 @@ export class Imported {
     this.source = { name, path, sizeBytes };
   }
 
+  /** What it is, in one line. */
+  get heading(): string {
+    const version = this.version === null ? "" : `, ${this.version}`;
+    return `${this.source.name}: ${this.title}${version} (imported, not measured by this library)`;
+  }
+
   toString(): string {
-    const version = this.version === null ? "" : ` ${this.version}`;
     return [
-      `${this.source.name}: ${this.title}${version} (imported, not measured by this library)`,
+      this.heading,
       ...Object.entries(this.tables).map(
-        ([name, rows]) => `  ${name}: ${rows.numRows()} rows: ${rows.columnNames().join(", ")}`,
+        ([name, rows]) => `  ${name}: ${counted(rows.numRows())}: ${rows.columnNames().join(", ")}`,
       ),
       ...(this.timeline ? [`  timeline: ${this.timeline.startNs.length} spans`] : []),
-      ...(this.topology ? ["  topology"] : []),
+      ...(this.topology ? [`  topology: ${this.topology.layout.gpuCount} GPUs`] : []),
       ...this.notes.map((note) => `- ${note}`),
     ].join("\n");
   }
 
   [richDisplay](): MimeBundle {
-    const text = this.toString();
-    return { "text/html": `<pre>${escapeHtml(text)}</pre>`, "text/plain": text };
+    const parts = Object.entries(this.tables).map(
+      ([name, rows]) => `<h4>${escapeHtml(name)} (${counted(rows.numRows())})</h4>${tableHtml(rows)}`,
+    );
+    const others = [
+      ...(this.timeline ? [`timeline: ${this.timeline.startNs.length} spans`] : []),
+      ...(this.topology ? [`topology: ${this.topology.layout.gpuCount} GPUs`] : []),
+    ].map((text) => `<p>${escapeHtml(text)}</p>`);
+    const notes = this.notes.map((note) => `<li>${escapeHtml(note)}</li>`);
+    const html = [
+      `<p><b>${escapeHtml(this.heading)}</b></p>`,
+      ...parts,
+      ...others,
+      ...(notes.length > 0 ? [`<ul>${notes.join("")}</ul>`] : []),
+    ].join("\n");
+    return { "text/html": html, "text/plain": this.toString() };
   }
+}
+
+function counted(rows: number): string {
+  return rows === 1 ? "1 row" : `${rows} rows`;
+}
+
+/** Rows and characters of a cell that a notebook shows of each table. */
+const SHOWN_ROWS = 5;
+const SHOWN_CHARACTERS = 80;
+
+/** The first rows of a table, the provenance columns left out: the heading says the same. */
+function tableHtml(rows: Table): string {
+  const names = rows.columnNames().filter((name) => !["machine", "provenance", "date"].includes(name));
+  const cell = (value: unknown) => {
+    const text = value === null || value === undefined ? "" : String(value);
+    return escapeHtml(text.length > SHOWN_CHARACTERS ? `${text.slice(0, SHOWN_CHARACTERS - 1)}…` : text);
+  };
+  const head = names.map((name) => `<th>${escapeHtml(name)}</th>`).join("");
+  const body = (rows.objects({ limit: SHOWN_ROWS }) as Record<string, unknown>[]).map(
+    (row) => `<tr>${names.map((name) => `<td>${cell(row[name])}</td>`).join("")}</tr>`,
+  );
+  const more = rows.numRows() > SHOWN_ROWS ? `<tr><td colspan="${names.length}">…</td></tr>` : "";
+  return `<table><thead><tr>${head}</tr></thead><tbody>${body.join("")}${more}</tbody></table>`;
 }
 
 /**

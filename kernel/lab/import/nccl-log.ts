@@ -335,7 +335,8 @@ class Reader {
         "No communicator came up: Init START without Init COMPLETE; the log is cut off, or the program failed.",
       );
     }
-    if (this.warnings.rows.length > 0) notes.push(`${this.warnings.rows.length} warnings: see the table.`);
+    if (this.warnings.rows.length > 0)
+      notes.push(`NCCL warned: see the table warnings (${this.warnings.rows.length}).`);
     return notes;
   }
 }

@@ -124,7 +124,7 @@ class Reader {
     if (machine === null) notes.push("The text names no devices.");
     if (this.#runs.some(({ test }) => test === null))
       notes.push("The text does not say which collective was run: test is null.");
-    if (this.#cut > 0) notes.push(`${this.#cut} rows are cut off or broken by other output: left out.`);
+    if (this.#cut > 0) notes.push(`Rows that are cut off or broken by other output, left out: ${this.#cut}.`);
     for (const complaint of this.#complaints) notes.push(`The program complained: ${complaint}`);
     return new Imported({
       format: importer.format,

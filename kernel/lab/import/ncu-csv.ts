@@ -245,7 +245,7 @@ class Reader {
     const notes = [...this.#notes];
     if (this.#short > 0)
       notes.push(
-        `${this.#short} rows are shorter than their table: the file was cut off, or other output stands between.`,
+        `Rows shorter than their table: ${this.#short}. The file was cut off, or other output stands between.`,
       );
     if (this.#decimalComma)
       notes.push(
@@ -253,7 +253,7 @@ class Reader {
       );
     if (this.#ambiguous > 0)
       notes.push(
-        `${this.#ambiguous} values may be read two ways, since others have both kinds of decimal marks: null, with their text.`,
+        `Values that may be read two ways, since others have both kinds of decimal marks: ${this.#ambiguous}, null, with their text.`,
       );
     for (const text of [...this.said].slice(0, 10)) notes.push(`ncu says ${text}`);
     return notes;

@@ -44,7 +44,7 @@ export const importer: Importer = {
     if (output.error !== null) notes.push(`nvbandwidth says: ${output.error}`);
     const nameless = output.testcases.filter(({ name }) => name === null).length;
     if (nameless > 0)
-      notes.push(`${nameless} testcases were waived or failed without a name: the text does not print it.`);
+      notes.push(`Testcases that were waived or failed, whose names the text does not print: ${nameless}.`);
     const unfinished = output.testcases.filter(({ status }) => status === "running");
     if (unfinished.length > 0) {
       notes.push(

@@ -237,7 +237,7 @@ function readNvlink(lines: readonly string[]): Nvlink {
     if (absent.length > 0)
       notes.push(`Links ${absent.join(", ")} of GPU ${number} are missing: the output was cut.`);
   }
-  if (odd > 0) notes.push(`${odd} lines of links are none that nvlink -s or -e prints: left out.`);
+  if (odd > 0) notes.push(`Lines of links that are none of nvlink -s or -e, left out: ${odd}.`);
   if ([...links, ...errors].some((row) => row.gpu === null))
     notes.push("Links stand before the first GPU: gpu is null.");
   return {

@@ -1,11 +1,12 @@
 import { P2pError } from "../errors.js";
-import { columnOf, type Parsed, parseCells, snake, stacked } from "./columns.js";
+import { columnOf, distinct, type Parsed, parseCells, snake, stacked } from "./columns.js";
 import { recordAt, splitLine } from "./csv.js";
 import { gpuSpans } from "./gpu-trace.js";
 import { Imported, type Importer, importedTable } from "./importer.js";
 import { machineOf } from "./machine-name.js";
 import { numberIn } from "./number.js";
 import { quantityOf } from "./quantity.js";
+import { RowColumns, type Value } from "./records.js";
 import { headText, textOf } from "./text.js";
 
 const HINT =
@@ -178,41 +179,36 @@ function tableOf(block: Block, lines: readonly string[]): Parsed {
   const parsed = parseCells(columns, () => rowsOf(block, lines));
   if (short > 0)
     parsed.notes.push(
-      `${short} rows are shorter than their header: the file was cut off, or they are no rows of nvprof.`,
+      `Rows shorter than their header: ${short}. The file was cut off, or they are no rows of nvprof.`,
     );
   return parsed;
 }
 
+const NUMBERS = ["min", "max", "avg", "total", "invocations"];
+
 /** Metrics and events: each value with a unit of its own, and those of several instances behind the header's last column. */
 function metricsOf(block: Block, lines: readonly string[]): Parsed {
-  const names = block.header.map(snake);
-  const result: Record<string, (number | string | null)[]> = {};
-  const push = (name: string, value: number | string | null) => {
-    result[name] ??= [];
-    result[name].push(value);
-  };
+  const names = distinct([...block.header.map(snake), "unit", "instances"]);
+  const own = names.slice(0, block.header.length);
+  const [unitName, instancesName] = names.slice(-2) as [string, string];
+  const rows = new RowColumns(names);
   for (const cells of rowsOf(block, lines)) {
-    let unit: string | null = null;
-    names.forEach((name, i) => {
+    const row: Record<string, Value> = {};
+    own.forEach((name, i) => {
       const cell = (cells[i] ?? "").trim();
-      if (!["min", "max", "avg", "total", "invocations"].includes(name)) {
-        push(name, cell === "" ? null : cell.slice(0, 500));
+      if (!NUMBERS.includes(name)) {
+        row[name] = cell === "" ? null : cell.slice(0, 500);
         return;
       }
       const value = quantityIn(cell);
-      if (value?.unit) unit = value.unit;
-      push(name, value?.number ?? null);
+      if (value?.unit) row[unitName] = value.unit;
+      row[name] = value?.number ?? null;
     });
-    push("unit", unit);
-    push(
-      "instances",
-      cells
-        .slice(names.length)
-        .filter((cell) => cell.trim() !== "")
-        .join(" ") || null,
-    );
+    const instances = cells.slice(own.length).filter((cell) => cell.trim() !== "");
+    row[instancesName] = instances.length > 0 ? instances.join(" ") : null;
+    rows.add(row);
   }
-  return { columns: result, notes: [] };
+  return { columns: rows.columns as Parsed["columns"], notes: [] };
 }
 
 /** `26.224721MB/s`, `99.7%`, `Low (1)`, `42`; times in µs, bytes in bytes, rates in GB/s. */

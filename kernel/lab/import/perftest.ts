@@ -126,9 +126,9 @@ function readText({ lines, notes: odd }: PlainText, source: ImportSource): Impor
   }
   if (seen.size < rows.length)
     notes.push(
-      `${rows.length - seen.size} rows stand there twice, as client and server print the same: taken once.`,
+      `Rows that stand there twice, as client and server print the same, taken once: ${rows.length - seen.size}.`,
     );
-  if (short > 0) notes.push(`${short} rows have fewer cells than their header: what is missing is null.`);
+  if (short > 0) notes.push(`Rows with fewer cells than their header, which are null: ${short}.`);
   if (clock)
     notes.push("perftest found conflicting CPU frequencies: its times, counted in cycles, may be off.");
   return made(source, tables, null, notes);

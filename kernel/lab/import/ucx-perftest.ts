@@ -100,8 +100,7 @@ export const importer: Importer = {
     } else {
       notes.push("Times are what a message costs the sender of a bandwidth test: no latency.");
     }
-    if (short > 0)
-      notes.push(`${short} rows hold 4 cells, as several threads print them: the others are null.`);
+    if (short > 0) notes.push(`Rows of 4 cells, as several threads print them, the others null: ${short}.`);
     if (!rows.some(({ final }) => final) && !csv)
       notes.push('The row "Final:" is missing: the output is cut off, or was printed with -f or by threads.');
     return new Imported({

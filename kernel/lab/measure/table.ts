@@ -40,7 +40,7 @@ export function provenanceFields(
   return { machine: provenance.machine, provenance: provenance.kind, date: provenance.date.slice(0, 10) };
 }
 
-/** The distinct provenances of a table's rows. */
+/** The distinct provenances of a table's rows; of imported ones the file may not say all. */
 export function provenancesOf(rows: Table): { machine: string; provenance: string; date: string }[] {
   const seen = new Map<string, { machine: string; provenance: string; date: string }>();
   if (PROVENANCE_COLUMNS.every((name) => rows.columnNames().includes(name))) {
