@@ -1,5 +1,6 @@
 import type { Table } from "../measure/table.js";
 import { type ImportOrigin, importedTable } from "./importer.js";
+import { machineOf as namedMachine } from "./machine-name.js";
 
 /** A GPU as a profiler's file describes it; null where it does not say. */
 export interface Device {
@@ -15,9 +16,7 @@ export interface Device {
 
 /** The name of the machine by its GPUs, such as `2 × NVIDIA H200`. */
 export function machineOf(devices: readonly Device[]): string | null {
-  const counts = new Map<string, number>();
-  for (const { name } of devices) if (name !== null) counts.set(name, (counts.get(name) ?? 0) + 1);
-  return counts.size === 0 ? null : [...counts].map(([name, count]) => `${count} × ${name}`).join(" + ");
+  return namedMachine(devices.map(({ name }) => name));
 }
 
 export function capabilityOf(major: unknown, minor: unknown): string | null {

@@ -5,5 +5,5 @@ export function machineOf(gpus: readonly (string | null)[], hosts: Iterable<stri
   if (counts.size === 0) return null;
   const names = [...counts].map(([name, count]) => `${count} × ${name}`).slice(0, 8);
   const computers = new Set(hosts).size;
-  return `${names.join(", ")}${computers > 1 ? ` in ${computers} computers` : ""}`;
+  return `${names.join(" + ")}${computers > 1 ? ` in ${computers} computers` : ""}`;
 }

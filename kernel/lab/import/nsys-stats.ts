@@ -1,7 +1,7 @@
 import { P2pError } from "../errors.js";
 import { columnOf, type Parsed, type PrintedColumn, parseCells, stacked } from "./columns.js";
 import { recordAt, splitLine } from "./csv.js";
-import { gpuSpans } from "./gpu-trace.js";
+import { gpuTimeline } from "./gpu-trace.js";
 import { Imported, type Importer, importedTable } from "./importer.js";
 import { jsonLists } from "./json.js";
 import { machineOf } from "./machine-name.js";
@@ -101,26 +101,22 @@ export const importer: Importer = {
       tables: Object.fromEntries(
         Object.entries(tables).map(([name, columns]) => [name, importedTable(columns, origin)]),
       ),
-      timeline: trace
-        ? gpuSpans(
-            "nsys stats",
-            {
-              start: "start_us",
-              duration: "duration_us",
-              bytes: "bytes",
-              device: "device",
-              stream: "strm",
-              name: "name",
-              correlation: "corr_id",
-            },
-            trace,
-          )
-        : null,
+      timeline: trace ? gpuTimeline("nsys stats", TRACE, trace, origin) : null,
       notes: [...notes],
       source,
     });
   },
 };
+
+const TRACE = {
+  start: "start_us",
+  duration: "duration_us",
+  bytes: "bytes",
+  device: "device",
+  stream: "strm",
+  name: "name",
+  correlation: "corr_id",
+} as const;
 
 interface Report {
   readonly name: string;

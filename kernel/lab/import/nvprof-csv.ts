@@ -1,7 +1,7 @@
 import { P2pError } from "../errors.js";
 import { columnOf, distinct, type Parsed, parseCells, snake, stacked } from "./columns.js";
 import { recordAt, splitLine } from "./csv.js";
-import { gpuSpans } from "./gpu-trace.js";
+import { gpuTimeline } from "./gpu-trace.js";
 import { Imported, type Importer, importedTable } from "./importer.js";
 import { machineOf } from "./machine-name.js";
 import { numberIn } from "./number.js";
@@ -72,26 +72,25 @@ export const importer: Importer = {
       format: importer.format,
       title: importer.title,
       tables: Object.fromEntries([...columns].map(([kind, own]) => [kind, importedTable(own, origin)])),
-      timeline: trace
-        ? gpuSpans(
-            "nvprof",
-            {
-              start: "start_us",
-              duration: "duration_us",
-              bytes: "size_bytes",
-              device: "device",
-              stream: "stream",
-              name: "name",
-              correlation: "correlation_id",
-            },
-            trace,
-          )
-        : null,
+      timeline: trace ? gpuTimeline("nvprof", TRACE, trace, origin) : null,
       notes: [...notes],
       source,
     });
   },
 };
+
+const TRACE = {
+  start: "start_us",
+  duration: "duration_us",
+  bytes: "size_bytes",
+  device: "device",
+  stream: "stream",
+  name: "name",
+  correlation: "correlation_id",
+  from: "src_dev",
+  to: "dst_dev",
+  process: "process",
+} as const;
 
 type Kind = "summary" | "gpu_trace" | "api_trace" | "metrics" | "events";
 

@@ -33,7 +33,6 @@ export interface FigureParts {
 const KINDS: Record<string, readonly [zh: string, en: string]> = {
   measured: ["实测 measured", "measured"],
   recorded: ["录制的实测 recorded", "recorded from a real machine"],
-  imported: ["导入，非本库所测 imported", "imported from another tool"],
   simulated: ["模拟，不是实测 SIMULATED, not a measurement", "SIMULATED, not a measurement"],
   imported: ["取自其他工具的文件 imported", "imported from another tool's file"],
 };
