@@ -7,6 +7,7 @@ import type {
   NvmlPair,
   NvmlState,
 } from "../native-nvml.js";
+import { printable } from "./root.js";
 
 export interface CudaLibrary {
   readonly available: boolean;
@@ -234,7 +235,7 @@ function listOf(value: unknown): readonly unknown[] {
 }
 
 function text(value: unknown): string | null {
-  return typeof value === "string" ? value : null;
+  return typeof value === "string" ? printable(value) : null;
 }
 
 function number(value: unknown): number | null {

@@ -57,7 +57,7 @@ function findingsHtml(findings: readonly Finding[], lang: Language): string {
       `${escapeHtml(finding.title[lang])}<br><a href="${escapeHtml(finding.source)}"><code>${escapeHtml(finding.id)}</code></a>`,
       escapeHtml(finding.evidence[lang]),
       bad ? escapeHtml(finding.consequence[lang]) : "",
-      bad || finding.status === "skip" ? escapeHtml(finding.fix[lang]) : "",
+      finding.fix ? escapeHtml(finding.fix[lang]) : "",
     ];
     return `<tr>${cells.map((cell) => `<td style="text-align:left;vertical-align:top">${cell}</td>`).join("")}</tr>`;
   });

@@ -125,7 +125,11 @@ function deviceOf(root: Root, address: string, kind: PciKind): PciDevice {
         (link) => link.split("/").at(-1) ?? null,
         "",
       ),
-      cpus: understood(text("local_cpulist"), (list) => (list === "" ? null : list), "a list of CPUs"),
+      cpus: understood(
+        text("local_cpulist"),
+        (list) => (/^[\d,-]{1,4096}$/.test(list) ? list : null),
+        "a list of CPUs",
+      ),
       errors: errorsOf(text),
       portType: space?.portType ?? unread,
       acs: space?.acs ?? unread,

@@ -140,9 +140,14 @@ export class FolderRoot implements Root {
   }
 }
 
-/** Text as UTF-8; what is none becomes replacement characters. */
+/** Text as UTF-8; what is none, and control characters that a terminal would obey, become replacement characters. */
 export function textOf(told: Told<Uint8Array>): Told<string> {
-  return told.value === null ? told : known(new TextDecoder().decode(told.value).trim());
+  return told.value === null ? told : known(printable(new TextDecoder().decode(told.value)).trim());
+}
+
+export function printable(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+  return text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, "\ufffd");
 }
 
 const WORDS: Readonly<Record<string, string>> = {

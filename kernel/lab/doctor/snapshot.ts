@@ -16,12 +16,13 @@ const MOST_FILE_BYTES = 64 * 2 ** 20;
 const MOST_LINKS = 40;
 const OUTCOMES: readonly Outcome[] = ["ok", "no-p2p", "broken", "mirror", "hang", "inconclusive"];
 
-/** A file's text; or its bytes in hexadecimal, zeros up to `bytes` left out; or where a link leads. */
+/** A file's text; or its bytes in hexadecimal, zeros up to `bytes` left out; where a link leads; why it cannot be read; an empty folder. */
 type Entry =
   | string
   | { readonly hex: string; readonly bytes?: number }
   | { readonly link: string }
-  | { readonly error: string };
+  | { readonly error: string }
+  | { readonly folder: true };
 
 export interface Snapshot {
   readonly name: string;
@@ -132,7 +133,8 @@ class ListedRoot implements Root {
     this.#files = new Map(Object.entries(files));
     this.#spaces = new Map(Object.entries(spaces));
     this.#beside = beside;
-    for (const path of this.#files.keys()) {
+    for (const [path, entry] of this.#files) {
+      if (isFolderEntry(entry)) this.#folders.set(path, this.#folders.get(path) ?? new Set());
       const parts = path.split("/").filter(Boolean);
       for (let i = 0; i < parts.length; i++) {
         const folder = `/${parts.slice(0, i).join("/")}`;
@@ -215,6 +217,10 @@ class ListedRoot implements Root {
     }
     return `/${here.join("/")}`;
   }
+}
+
+function isFolderEntry(entry: Entry): boolean {
+  return typeof entry === "object" && entry !== null && "folder" in entry;
 }
 
 function circle(path: string): string {

@@ -6,7 +6,7 @@ import { versionOf } from "./checks/driver.js";
 import { type Examined, findingsOf } from "./examined.js";
 import type { GpuFacts, MachineFacts } from "./facts.js";
 import { treeLines } from "./tree.js";
-import { padded, widthOf, wrapped } from "./width.js";
+import { beginning, padded, widthOf, wrapped } from "./width.js";
 
 export interface TextOptions {
   /** Default `en`. */
@@ -119,9 +119,8 @@ class Page {
       [this.#say(WORDS.toolkit), software.toolkit],
     ] as const;
     if (this.#facts.gpus.length === 0 && rows.every(([, value]) => value === null)) return [];
-    return this.#titled(WORDS.versions, [
-      rows.map(([name, value]) => `${name} ${value ?? unknown}`).join(" · "),
-    ]);
+    const words = rows.map(([name, value]) => `${name} ${value ?? unknown}`).join(" · ");
+    return this.#titled(WORDS.versions, wrapped(words, this.#width - 2));
   }
 
   #host(): string[] {
@@ -152,17 +151,13 @@ class Page {
     const { topology, gpus } = this.#facts;
     if (topology === null) return [];
     const cpus = (gpu: number) => gpus[gpu]?.device?.cpus ?? null;
-    const matrix = topologyMatrix(topology.layout, { cpus }).split("\nLegend")[0] ?? "";
-    const rows = matrix
-      .trimEnd()
-      .split("\n")
-      .map((line) => line.split("\t").map((cell) => cell.trim()));
-    const tree = treeLines(topology, gpus).map((line) => cut(line, this.#width - 2));
-    return this.#titled(WORDS.topology, [
-      ...tree,
-      "",
-      ...columns(rows).map((line) => cut(line, this.#width - 2)),
-    ]);
+    const rows = matrixRows(topologyMatrix(topology.layout, { cpus }));
+    const room = this.#width - 2;
+    const lines = [...treeLines(topology, gpus), "", ...tablesOf(rows, room)];
+    return this.#titled(
+      WORDS.topology,
+      lines.map((line) => cut(line, room)),
+    );
   }
 
   #findings(): string[] {
@@ -176,11 +171,13 @@ class Page {
   }
 
   #finding(finding: Finding): string[] {
-    const head = `  ${this.#painted(MARKS[finding.status], finding.status)} ${finding.id}  ${this.#say(finding.title)}`;
+    const [first = "", ...more] = wrapped(`${finding.id}  ${this.#say(finding.title)}`, this.#width - 4);
+    const mark = this.#painted(MARKS[finding.status], finding.status);
+    const head = [`  ${mark} ${first}`, ...more.map((line) => `    ${line}`)];
     const bad = finding.status === "fail" || finding.status === "warn";
     const rows: [Text, string][] = [[WORDS.evidence, this.#say(finding.evidence)]];
     if (bad) rows.push([WORDS.consequence, this.#say(finding.consequence)]);
-    if (bad || finding.status === "skip") rows.push([WORDS.fix, this.#say(finding.fix)]);
+    if (finding.fix) rows.push([WORDS.fix, this.#say(finding.fix)]);
     if (bad) rows.push([WORDS.source, finding.source]);
     const names = Math.max(...rows.map(([name]) => widthOf(this.#say(name)))) + 2;
     const body = rows.flatMap(([name, words]) => {
@@ -189,7 +186,7 @@ class Page {
         (line, i) => `      ${i === 0 ? first : " ".repeat(names)}${line}`,
       );
     });
-    return [head, ...body];
+    return [...head, ...body];
   }
 }
 
@@ -216,6 +213,29 @@ function gpuWords(gpu: GpuFacts): (string | null)[] {
   ];
 }
 
+/** The cells of a table of classes, without what follows it. */
+function matrixRows(matrix: string): string[][] {
+  const [table = ""] = matrix.split("\nLegend");
+  const lines = table.trimEnd().split("\n");
+  return lines.map((line) => line.split("\t").map((cell) => cell.trim()));
+}
+
+/** One table where it fits; otherwise that of the GPUs among themselves, then theirs with the network cards. */
+function tablesOf(rows: readonly (readonly string[])[], room: number): string[] {
+  const whole = columns(rows);
+  const [head = []] = rows;
+  if (whole.every((line) => widthOf(line) <= room) || !head.some((cell) => cell.startsWith("NIC")))
+    return whole;
+  const part = (keep: (title: string) => boolean) =>
+    columns(
+      rows
+        .filter((row) => !row[0]?.startsWith("NIC"))
+        .map((row) => row.filter((_, i) => i === 0 || keep(head[i] ?? ""))),
+    );
+  const isNic = (title: string) => title.startsWith("NIC");
+  return [...part((title) => !isNic(title)), "", ...part(isNic)];
+}
+
 /** Cells in columns, two spaces apart. */
 function columns(rows: readonly (readonly string[])[]): string[] {
   const widths: number[] = [];
@@ -233,10 +253,5 @@ function columns(rows: readonly (readonly string[])[]): string[] {
 /** A line that is too long ends in an ellipsis: a tree or a table cannot be wrapped. */
 function cut(line: string, width: number): string {
   if (widthOf(line) <= width) return line;
-  let fit = "";
-  for (const character of line) {
-    if (widthOf(fit + character) > width - 1) break;
-    fit += character;
-  }
-  return `${fit}…`;
+  return `${beginning(line, width - 1)}…`;
 }

@@ -1,6 +1,6 @@
 import { messageOf } from "../../errors.js";
 import type { MachineFacts } from "../facts.js";
-import { type Check, type Finding, skip, text } from "./check.js";
+import { type Check, type Finding, type Judgement, skip, text } from "./check.js";
 import { DRIVER_CHECKS } from "./driver.js";
 import { GPU_CHECKS } from "./gpu.js";
 import { HOST_CHECKS } from "./host.js";
@@ -24,10 +24,14 @@ export const CHECKS: readonly Check[] = [
 
 /** A finding a check. One that fails by itself judges nothing, and takes no other with it. */
 export function examine(facts: MachineFacts): Finding[] {
-  return CHECKS.map(({ run, ...check }) => ({ ...check, ...judged(run, facts) }));
+  return CHECKS.map(({ run, fix, ...check }) => {
+    const judgement = judged(run, facts);
+    const bad = judgement.status === "fail" || judgement.status === "warn";
+    return { ...check, ...judgement, fix: judgement.fix ?? (bad ? fix : null) };
+  });
 }
 
-function judged(run: Check["run"], facts: MachineFacts) {
+function judged(run: Check["run"], facts: MachineFacts): Judgement {
   try {
     return run(facts);
   } catch (error) {

@@ -37,9 +37,11 @@ export interface Check {
   run(facts: MachineFacts): Judgement;
 }
 
-export interface Finding extends Omit<Check, "run"> {
+export interface Finding extends Omit<Check, "run" | "fix"> {
   readonly status: Status;
   readonly evidence: Text;
+  /** What to do, or how to find out; null where there is nothing to be done. */
+  readonly fix: Text | null;
 }
 
 export function text(en: string, zh: string): Text {

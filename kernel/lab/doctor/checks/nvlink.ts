@@ -210,8 +210,7 @@ function hasSwitches(facts: MachineFacts): boolean {
 function fabricManager(facts: MachineFacts): Judgement {
   if (facts.gpus.length === 0) return NO_GPU;
   const { reason } = facts.driver.cuda;
-  if (reason !== null && /\b80[23]\b|SYSTEM_NOT_READY|SYSTEM_DRIVER_MISMATCH/.test(reason))
-    return fail(plain(reason));
+  if (reason !== null && /\b802\b|SYSTEM_NOT_READY/.test(reason)) return fail(plain(reason));
   const told = facts.gpus.flatMap((gpu) => {
     const state = gpu.driver?.facts?.fabric ?? null;
     return state === null || state === "not-supported" ? [] : [{ gpu, state }];

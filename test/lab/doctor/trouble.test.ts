@@ -1,0 +1,197 @@
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { suite } from "uvu";
+import * as assert from "uvu/assert";
+import { examine } from "../../../kernel/lab/doctor/checks/all.js";
+import { answersOf } from "../../../kernel/lab/doctor/driver.js";
+import { FolderRoot } from "../../../kernel/lab/doctor/root.js";
+import { lab, P2pError, packagePath } from "../../../kernel/lab/index.js";
+import { Random } from "../../../kernel/lab/random.js";
+import { MACHINES } from "./machines.js";
+import type { Entry } from "./sheet.js";
+
+export const TIME_LIMIT_S = 300;
+
+const test = suite("the doctor and input that is bad");
+
+function inTemporary(run: (folder: string) => Promise<void> | void): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), "p2plab-doctor-"));
+  return Promise.resolve(run(folder)).finally(() => rmSync(folder, { recursive: true, force: true }));
+}
+
+function machineFile(folder: string, content: object): string {
+  const file = join(folder, "machine.json");
+  writeFileSync(file, JSON.stringify({ schema: "p2plab-machine/1", ...content }));
+  return file;
+}
+
+/** A machine's files as files, with the links that sysfs has. */
+function plant(folder: string, files: Readonly<Record<string, Entry>>): void {
+  for (const [path, entry] of Object.entries(files)) {
+    const file = join(folder, path);
+    mkdirSync(dirname(file), { recursive: true });
+    if (typeof entry === "string") writeFileSync(file, entry);
+    else if ("link" in entry) symlinkSync(entry.link, file);
+    else if ("hex" in entry)
+      writeFileSync(
+        file,
+        Buffer.concat([Buffer.from(entry.hex, "hex"), Buffer.alloc(entry.bytes)], entry.bytes),
+      );
+    else mkdirSync(file, { recursive: true });
+  }
+}
+
+test("the same machine as a tree of files and links is the same machine", async () => {
+  for (const name of ["pcie-acs", "rdma-missing", "dgx-1"]) {
+    await inTemporary(async (folder) => {
+      const { files, ...rest } = JSON.parse(
+        readFileSync(packagePath(`test/fixtures/machines/${name}/machine.json`), "utf8"),
+      );
+      plant(folder, files);
+      machineFile(folder, rest);
+      const [tree, listed] = await Promise.all([
+        lab.doctor({ snapshot: folder }),
+        lab.doctor({ snapshot: packagePath(`test/fixtures/machines/${name}`) }),
+      ]);
+      assert.equal(tree.findings, listed.findings);
+      assert.equal(tree.gpus().objects(), listed.gpus().objects());
+      assert.equal(tree.pairs().objects(), listed.pairs().objects());
+      assert.equal(tree.facts.pci, listed.facts.pci);
+    });
+  }
+});
+
+test("links out of a snapshot, in circles, pipes and folders in the place of files are reasons", () =>
+  inTemporary((folder) => {
+    mkdirSync(join(folder, "sys"));
+    symlinkSync("/etc/passwd", join(folder, "sys/out"));
+    symlinkSync("b", join(folder, "sys/a"));
+    symlinkSync("a", join(folder, "sys/b"));
+    const root = new FolderRoot(folder);
+    const reason = (path: string) => {
+      const told = root.text(path);
+      assert.is(told.value, null, path);
+      return "reason" in told ? told.reason : "";
+    };
+    assert.match(reason("/sys/out"), "leads out of the snapshot");
+    assert.match(reason("/sys/a"), "circle");
+    assert.match(reason("/sys"), "not a regular file");
+    assert.match(reason("/none"), "there is none");
+  }));
+
+test("what is no snapshot is a typed error that names the file", () =>
+  inTemporary(async (folder) => {
+    const cases: [string, string][] = [
+      ["", "Unexpected end"],
+      ["[1]", "not an object"],
+      ["{}", "schema undefined"],
+      ['{"schema":"p2plab-machine/1","files":3}', "files is 3"],
+      ['{"schema":"p2plab-machine/1","verdicts":{}}', "verdicts is an object"],
+      ['{"schema":"p2plab-machine/1","verdicts":[{"from":0}]}', "verdicts[0] lacks"],
+    ];
+    for (const [content, wanted] of cases) {
+      writeFileSync(join(folder, "machine.json"), content);
+      await refused({ snapshot: folder }, "topology", wanted);
+    }
+    await refused({ snapshot: join(folder, "none") }, "topology", "ENOENT");
+    await refused({ snapshot: "/dev/zero" }, "topology", "not a regular file");
+  }));
+
+test("options that are none are refused by name", async () => {
+  for (const [options, wanted] of [
+    [null, "options are null"],
+    ["live", "options are"],
+    [{ rot: "/" }, 'no option "rot"'],
+    [{ snapshot: "" }, "snapshot is"],
+    [{ snapshot: 3 }, "snapshot is 3"],
+    [{ ladder: "no" }, "ladder is"],
+    [{ ladderS: Number.NaN }, "ladderS is NaN"],
+    [{ deadlineS: 0 }, "deadlineS is 0"],
+    [{ deadlineS: "5" }, "deadlineS is"],
+  ] as const) {
+    await refused(options, "usage", wanted);
+  }
+});
+
+async function refused(options: unknown, code: string, wanted: string): Promise<void> {
+  try {
+    await lab.doctor(options as lab.DoctorOptions);
+  } catch (error) {
+    assert.instance(error, P2pError);
+    assert.is((error as P2pError).code, code);
+    assert.ok((error as P2pError).message.includes(wanted), (error as P2pError).message);
+    assert.ok((error as P2pError).hint !== "");
+    return;
+  }
+  assert.unreachable(`${JSON.stringify(options)} was taken`);
+}
+
+const STRANGE = [
+  null,
+  undefined,
+  0,
+  -1,
+  1e300,
+  "",
+  "x",
+  "\u001b[31m",
+  true,
+  [],
+  {},
+  [null],
+  { a: 1 },
+  "9".repeat(400),
+];
+
+test("answers of a driver in any shape are facts or reasons, and no check fails by itself", () =>
+  inTemporary(async (folder) => {
+    const random = new Random(7);
+    for (let round = 0; round < 300; round++) {
+      const machine = MACHINES[random.integer(MACHINES.length)];
+      if (!machine) continue;
+      const driver = damaged(JSON.parse(JSON.stringify(machine.driver)), random, 0.06);
+      const files = Object.fromEntries(
+        Object.entries(machine.sheet.files).map(([path, entry]) => [
+          path,
+          random.uniform() < 0.05 ? String(STRANGE[random.integer(STRANGE.length)]) : entry,
+        ]),
+      );
+      machineFile(folder, { files, driver, spaces: machine.sheet.spaces, synthetic: true });
+      const diagnosis = await lab.doctor({ snapshot: folder });
+      for (const { id, evidence } of diagnosis.findings) {
+        assert.not.match(evidence.en, /the check itself failed|NaN/, `${machine.name} round ${round}: ${id}`);
+      }
+      assert.ok(!diagnosis.text().includes("\u001b"));
+      JSON.stringify(diagnosis.json());
+      if (round % 20 === 0) diagnosis.links();
+    }
+  }));
+
+/** The same with some values replaced by others of any kind. */
+function damaged(value: unknown, random: Random, share: number): unknown {
+  if (random.uniform() < share) return STRANGE[random.integer(STRANGE.length)];
+  if (Array.isArray(value)) return value.map((one) => damaged(one, random, share));
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, own]) => [name, damaged(own, random, share)]));
+}
+
+test("a driver of which nothing is known is no GPU", () => {
+  for (const value of STRANGE) assert.equal(answersOf(value).gpus, []);
+});
+
+test("the same facts give the same findings", async () => {
+  const first = await lab.doctor({ snapshot: packagePath("test/fixtures/machines/worn") });
+  assert.equal(examine(first.facts), first.findings);
+});
+
+test("redacted, no identifier is left, and what were two are still two", async () => {
+  const diagnosis = await lab.doctor({ snapshot: packagePath("test/fixtures/machines/hgx-h200-8") });
+  const text = JSON.stringify(lab.redacted(diagnosis, ["supermicro"]).json());
+  assert.not.match(text, /GPU-[0-9a-f]{8}-/i);
+  assert.not.match(text, /supermicro/i);
+  assert.ok(text.includes("GPU-redacted-0") && text.includes("GPU-redacted-7"));
+  assert.match(JSON.stringify(diagnosis.json()), /GPU-00000000-/);
+});
+
+test.run();
