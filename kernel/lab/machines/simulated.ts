@@ -41,6 +41,7 @@ export const PRESETS: readonly { readonly name: string; readonly describes: stri
   ({ name, describes }) => ({ name, describes }),
 );
 
+const MOST_GPUS = 1024;
 const TRACE_ITERATIONS = 200;
 /** A probe's sample is a mean of many accesses, a set-up call is seldom repeated: fewer are needed than of iterations. */
 const ALONE_SAMPLING = { minSamples: 30 } as const;
@@ -95,6 +96,13 @@ export class SimulatedMachine implements Machine {
     if (!Number.isSafeInteger(seed)) {
       throw new P2pError("usage", `a seed of ${seed}`, "Give a whole number.");
     }
+    if (topology.gpuCount > MOST_GPUS) {
+      throw new P2pError(
+        "usage",
+        `a simulated machine of ${topology.gpuCount} GPUs`,
+        `Keep to ${MOST_GPUS}: what is known of each pair would fill the memory.`,
+      );
+    }
     this.#topology = topology;
     this.#costs = costs ?? COSTS[topology.generation];
     this.#seed = seed;
@@ -123,8 +131,8 @@ export class SimulatedMachine implements Machine {
   }
 
   /**
-   * A model of any topology, such as one read from a file.
-   * @throws P2pError `usage` for a seed that is no whole number.
+   * A model of any topology of up to 1,024 GPUs, such as one read from a file.
+   * @throws P2pError `usage` for more, or a seed that is no whole number.
    */
   static of(topology: Topology, options: SimulationOptions = {}): SimulatedMachine {
     return new SimulatedMachine(topology, options);
