@@ -313,18 +313,27 @@ function endWithParent(): void {
   }, 1000);
 }
 
-await shell.bind(address(connection.shell_port));
-await control.bind(address(connection.control_port));
-await stdin.bind(address(connection.stdin_port));
-await iopub.bind(address(connection.iopub_port));
-await heartbeat.bind(address(connection.hb_port));
-publish("status", { execution_state: "starting" }, {});
-const loops = [
-  receive(shell, (message) => dispatch(message, "shell")),
-  receive(control, (message) => dispatch(message, "control")),
-  receive(stdin, takeInput),
-  welcome(),
-  beat(),
-];
-for (const loop of loops) loop.catch(complain);
-endWithParent();
+async function start(): Promise<void> {
+  await shell.bind(address(connection.shell_port));
+  await control.bind(address(connection.control_port));
+  await stdin.bind(address(connection.stdin_port));
+  await iopub.bind(address(connection.iopub_port));
+  await heartbeat.bind(address(connection.hb_port));
+  publish("status", { execution_state: "starting" }, {});
+  const loops = [
+    receive(shell, (message) => dispatch(message, "shell")),
+    receive(control, (message) => dispatch(message, "control")),
+    receive(stdin, takeInput),
+    welcome(),
+    beat(),
+  ];
+  for (const loop of loops) loop.catch(complain);
+  endWithParent();
+}
+
+// What cannot be bound ends the kernel with its error.
+start().catch((error: unknown) => {
+  setImmediate(() => {
+    throw error;
+  });
+});

@@ -89,13 +89,21 @@ export function uninstallKernel(location: KernelLocation): { folder: string; rem
 
 function kernelJson(): unknown {
   return {
-    argv: [process.execPath, ...nodeFlags(), packagePath("dist/kernel/jupyter/main.js"), "{connection_file}"],
+    argv: startCommand(),
     display_name: "P2P Lab (TypeScript)",
     language: "typescript",
     interrupt_mode: "message",
     env: {},
     metadata: { debugger: false },
   };
+}
+
+/** From the start-up snapshot where there is one; Windows has none. */
+function startCommand(): string[] {
+  const node = [process.execPath, ...nodeFlags()];
+  return process.platform === "win32"
+    ? [...node, packagePath("dist/kernel/jupyter/main.js"), "{connection_file}"]
+    : ["/bin/sh", packagePath("kernel/jupyter/start.sh"), "{connection_file}", ...node];
 }
 
 const LOGO = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 64 64"><rect width="64" height="64" rx="12" fill="#0072B2"/><rect x="9" y="24" width="17" height="17" rx="3" fill="#fff"/><rect x="38" y="24" width="17" height="17" rx="3" fill="#fff"/><path d="M26 29h12M38 36H26" stroke="#E69F00" stroke-width="3.5"/></svg>

@@ -10,6 +10,7 @@ import { type CellMetadata, metadataOf } from "./metadata.js";
 import { CellModules } from "./modules.js";
 import { declaredNames, typesOf } from "./names.js";
 import { forwardRequire, silenceModuleWarning } from "./packages.js";
+import { importsText, type PRELOAD } from "./preload.js";
 import { CELL, LOAD, rewriteCell, SCOPE, STOP } from "./rewrite.js";
 import { type Binding, Scope } from "./scope.js";
 import { type CellSource, fileOf, mappingOf } from "./sources.js";
@@ -36,7 +37,7 @@ interface CellObject {
   readonly declare: (bindings: Readonly<Record<string, Binding>>) => void;
 }
 
-const PARAMETERS = [SCOPE, CELL, STOP, LOAD, "require"].join(", ");
+const PARAMETERS = [SCOPE, CELL, STOP, LOAD, "require", "__filename", "__dirname"].join(", ");
 const HANDOVER = "__p2plab_cell__";
 
 export class Cells {
@@ -44,7 +45,13 @@ export class Cells {
   readonly scope: Scope = new Scope();
   readonly #compiler: Compiler;
   readonly #modules: CellModules;
-  readonly #meta: object;
+  /** What `import.meta` is in a cell. */
+  readonly #meta: {
+    readonly url: string;
+    readonly filename: string;
+    readonly dirname: string;
+    resolve(name: string): string;
+  };
   #declared: readonly Declaration[] = [];
   #serial = 0;
   #interrupt: ((error: Error) => void) | null = null;
@@ -65,24 +72,18 @@ export class Cells {
     Object.defineProperty(globalThis, HANDOVER, { value: null, writable: true, configurable: true });
   }
 
-  /**
-   * Makes names known as if a cell had imported them, without asking TypeScript: they are the kernel's own.
-   * @param imports by module: each name, and the export that it stands for; `*` for all of them.
-   */
-  preload(imports: Readonly<Record<string, Readonly<Record<string, string>>>>): void {
+  /** Makes names known as if a cell had imported them, without asking TypeScript: they are the kernel's own. */
+  preload(imports: typeof PRELOAD): void {
     const bindings: Record<string, Binding> = {};
-    const statements: string[] = [];
     for (const [module, names] of Object.entries(imports)) {
       const exports = this.#modules.load(module);
       for (const [name, exported] of Object.entries(names)) {
         const value = exported === "*" ? exports : exports?.[exported];
         bindings[name] = [() => value, () => undefined];
-        const what = exported === "*" ? `* as ${name}` : `{ ${exported} as ${name} }`;
-        statements.push(`import ${what} from ${JSON.stringify(module)};`);
       }
     }
     this.scope.declare(bindings);
-    this.#declared = declarationsOf(statements.join("\n"), () => true);
+    this.#declared = declarationsOf(importsText(imports), () => true);
   }
 
   /** @param count the cell's execution count; null when it is not counted. */
@@ -138,7 +139,16 @@ export class Cells {
         undo = this.scope.declare(bindings);
       },
     };
-    const handover = [this.scope.names, cell, stoppingNumber(), Atomics.load, this.#modules.require];
+    const { filename, dirname } = this.#meta;
+    const handover = [
+      this.scope.names,
+      cell,
+      stoppingNumber(),
+      Atomics.load,
+      this.#modules.require,
+      filename,
+      dirname,
+    ];
     let thrown: { error: unknown } | null = null;
     try {
       (globalThis as Record<string, unknown>)[HANDOVER] = handover;
@@ -169,6 +179,11 @@ export class Cells {
   /** Stops waiting for the cell that runs, if one does. */
   interrupt(): void {
     this.#interrupt?.(interruption());
+  }
+
+  /** Reads all of Node.js's types, unless a cell has needed them already. */
+  completeTypes(): void {
+    this.#compiler.completeTypes(textOf(this.#declared));
   }
 
   complete(source: string, position: number): Candidates {

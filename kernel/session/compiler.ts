@@ -2,11 +2,13 @@
  * TypeScript's language service over one cell, what earlier cells declared, and the modules that cells define. A cell is a module
  * of its own whose scope stands inside that of the declarations: what it does not declare is looked up there.
  */
+import { statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type ts from "typescript";
 import { packagePath } from "../lab/index.js";
 import { forwardTypeScriptLookups, preloadedPackages } from "./packages.js";
-import { tsc } from "./typescript.js";
+import { PRELOAD } from "./preload.js";
+import { documents, tsc } from "./typescript.js";
 
 /** What TypeScript makes of one file. */
 export interface Emitted {
@@ -19,6 +21,11 @@ export interface Emitted {
 
 /** TypeScript's codes for a module, and for the types of a module, that cannot be found. */
 const MISSING_MODULE = new Set([2307, 7016]);
+
+/** Files of Node.js's types that stand for themselves. */
+const COMMON = ["abortcontroller", "domexception", "events"]
+  .map((name) => `web-globals/${name}.d.ts`)
+  .concat("console.d.ts");
 
 interface TextFile {
   readonly text: string;
@@ -37,11 +44,17 @@ export class Compiler {
   readonly #earlierFile: string;
   readonly #cwd: string;
   readonly #service: ts.LanguageService;
+  /** Those of Node.js's types that most cells need. */
+  readonly #common: readonly string[];
   /** Cell, declarations and modules of cells, by path. */
   readonly #texts = new Map<string, TextFile>();
   readonly #snapshots = new Map<string, { version: string; snapshot: ts.IScriptSnapshot }>();
+  /** Of files that do not change under a running session. */
+  readonly #versions = new Map<string, string>();
   readonly #modules = new Set<string>();
-  readonly #options: ts.CompilerOptions;
+  #options: ts.CompilerOptions;
+  /** Whether Node.js's types are known: two thirds of all that TypeScript has to read, and many cells need none of it. */
+  #isWhole = false;
   #changes = 0;
 
   constructor(cwd: string) {
@@ -50,8 +63,10 @@ export class Compiler {
     this.#earlierFile = `${this.#cwd}/__prev__.d.ts`;
     this.#write(this.cellFile, "");
     this.#write(this.#earlierFile, "export {};\n");
-    this.#options = optionsOf(this.#cwd);
-    this.#service = tsc.createLanguageService(this.#host(), tsc.createDocumentRegistry(true, this.#cwd));
+    const nodeTypes = preloadedPackages().get("@types/node") ?? packagePath("node_modules/@types/node");
+    this.#common = COMMON.map((file) => join(nodeTypes, file));
+    this.#options = optionsOf(this.#cwd, nodeTypes);
+    this.#service = tsc.createLanguageService(this.#host(), documents);
   }
 
   #host(): ts.LanguageServiceHost {
@@ -62,16 +77,18 @@ export class Compiler {
     const library = dirname(tsc.getDefaultLibFilePath(this.#options));
     return {
       getCompilationSettings: () => this.#options,
-      getScriptFileNames: () => [this.#earlierFile, this.cellFile, ...this.#modules],
+      getScriptFileNames: () => [...this.#common, this.#earlierFile, this.cellFile, ...this.#modules],
       getProjectVersion: () => String(this.#changes),
       getScriptVersion: (path) => this.#versionOf(path),
       getScriptSnapshot: (path) => {
         const version = this.#versionOf(path);
         const known = this.#snapshots.get(path);
         if (known?.version === version) return known.snapshot;
-        const text = readFile(path);
-        if (text === undefined) return undefined;
-        const snapshot = tsc.ScriptSnapshot.fromString(text);
+        const own = this.#texts.get(path);
+        if (!own && !system.fileExists(path)) return undefined;
+        const snapshot = own
+          ? tsc.ScriptSnapshot.fromString(own.text)
+          : new FileText(() => readFile(path) ?? "");
         this.#snapshots.set(path, { version, snapshot });
         return snapshot;
       },
@@ -91,8 +108,10 @@ export class Compiler {
   #versionOf(path: string): string {
     const own = this.#texts.get(path);
     if (own) return String(own.version);
-    if (!path.startsWith(`${this.#cwd}/`) || path.includes("/node_modules/")) return "0";
-    return String(tsc.sys.getModifiedTime?.(path)?.getTime() ?? 0);
+    if (path.startsWith(`${this.#cwd}/`) && !path.includes("/node_modules/")) return fileVersion(path);
+    const known = this.#versions.get(path) ?? fileVersion(path);
+    this.#versions.set(path, known);
+    return known;
   }
 
   #write(path: string, text: string): void {
@@ -128,12 +147,31 @@ export class Compiler {
     const { program, checker, cell, declared } = this.#place(earlier, source);
     const own = this.#dependenciesOf(program, cell);
     const diagnostics = [cell, ...own].flatMap((file) => diagnosticsOf(program, file));
+    if (!this.#isWhole && (diagnostics.length > 0 || mayNeedNode(cell))) {
+      this.#widen();
+      return this.compile(earlier, source, rewrite);
+    }
     // The next cell looks again, also when it is the same.
     if (diagnostics.some(({ code }) => MISSING_MODULE.has(code))) this.#texts.delete(this.cellFile);
     if (diagnostics.length > 0) return { diagnostics, emitted: null, modules: new Map(), values: new Map() };
     const emitted = emit(program, cell, { before: [rewrite(checker, declared)], after: [dropExports] });
     const modules = new Map(own.map((file) => [file.fileName, commonJs(emit(program, file).js)]));
     return { diagnostics, emitted, modules, values: valuesOf(checker, cell) };
+  }
+
+  /** From now on all of Node.js's types are known; the next program takes half a second more. */
+  #widen(): void {
+    if (this.#isWhole) return;
+    this.#isWhole = true;
+    this.#options = { ...this.#options, types: ["node"] };
+    this.#changes++;
+  }
+
+  /** Makes the program that knows all of Node.js's types, so that no cell has to wait for it. */
+  completeTypes(earlier: string): void {
+    if (this.#isWhole) return;
+    this.#widen();
+    this.#place(earlier, "");
   }
 
   /** Source files, cells' modules among them, that a file imports, and those that they import. */
@@ -159,6 +197,7 @@ export class Compiler {
 
   /** Defines a module that cells can import as `./NAME`. */
   addModule(name: string, content: string, isJsx: boolean): ts.Diagnostic[] {
+    this.#widen();
     const path = `${this.#cwd}/${name}.${isJsx ? "tsx" : "ts"}`;
     this.#write(path, content);
     this.#modules.add(path);
@@ -169,6 +208,7 @@ export class Compiler {
   }
 
   complete(earlier: string, source: string, position: number): Candidates {
+    this.#widen();
     const { checker, cell } = this.#place(earlier, source);
     const found = this.#service.getCompletionsAtPosition(this.cellFile, position, { includeSymbol: true });
     const signatureOf = ({ symbol }: ts.CompletionEntry) => {
@@ -181,6 +221,7 @@ export class Compiler {
   }
 
   inspect(earlier: string, source: string, position: number): ts.QuickInfo | undefined {
+    this.#widen();
     this.#place(earlier, source);
     return this.#service.getQuickInfoAtPosition(this.cellFile, position);
   }
@@ -189,6 +230,39 @@ export class Compiler {
     this.#service.dispose();
     this.#snapshots.clear();
   }
+}
+
+/** A file's text, read when it has to be parsed: most are parsed already where the process began from a snapshot. */
+class FileText implements ts.IScriptSnapshot {
+  readonly #read: () => string;
+  #text: string | null = null;
+
+  constructor(read: () => string) {
+    this.#read = read;
+  }
+
+  get #whole(): string {
+    this.#text ??= this.#read();
+    return this.#text;
+  }
+
+  getText(start: number, end: number): string {
+    return this.#whole.slice(start, end);
+  }
+
+  getLength(): number {
+    return this.#whole.length;
+  }
+
+  getChangeRange(): undefined {
+    return undefined;
+  }
+}
+
+/** Another text has another version, in this process and in those to come. */
+function fileVersion(path: string): string {
+  const found = statSync(path, { throwIfNoEntry: false });
+  return found ? `${found.mtimeMs}:${found.size}` : "0";
 }
 
 /** What may stand at a position, and each one's type as text; null for what is no value. */
@@ -214,8 +288,7 @@ export interface Compiled {
   readonly values: ReadonlyMap<string, () => string>;
 }
 
-function optionsOf(cwd: string): ts.CompilerOptions {
-  const nodeTypes = preloadedPackages().get("@types/node") ?? packagePath("node_modules/@types/node");
+function optionsOf(cwd: string, nodeTypes: string): ts.CompilerOptions {
   return {
     target: tsc.ScriptTarget.ES2022,
     lib: ["lib.es2023.d.ts", "lib.esnext.disposable.d.ts"],
@@ -230,8 +303,8 @@ function optionsOf(cwd: string): ts.CompilerOptions {
     jsx: tsc.JsxEmit.React,
     allowJs: true,
     checkJs: true,
-    // Only Node's own types are loaded unasked: every other package under @types costs start-up time.
-    types: ["node"],
+    // Only Node's own types are loaded unasked, and those when they are needed.
+    types: [],
     typeRoots: [`${cwd}/node_modules/@types`, dirname(nodeTypes)],
     preserveConstEnums: true,
     skipLibCheck: true,
@@ -241,6 +314,15 @@ function optionsOf(cwd: string): ts.CompilerOptions {
     rootDir: cwd,
     outDir: `${cwd}/outDir`,
   };
+}
+
+/**
+ * Whether a cell without errors could still mean something else once Node.js's types are known: through a package whose types
+ * build on them, or where TypeScript does not complain of what it does not know.
+ */
+function mayNeedNode(cell: ts.SourceFile): boolean {
+  const { imports = [] } = cell as unknown as { imports?: readonly ts.StringLiteralLike[] };
+  return imports.some(({ text }) => !(text in PRELOAD)) || /\bglobalThis\b|@ts-/.test(cell.text);
 }
 
 function diagnosticsOf(program: ts.Program, file: ts.SourceFile): ts.Diagnostic[] {

@@ -4,6 +4,9 @@ import { dirname, extname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { types } from "node:util";
 import vm from "node:vm";
+import { providedExports } from "./provided.js";
+
+const kernelsRequire = createRequire(import.meta.url);
 
 type Exports = Record<string, unknown>;
 /** Parts of Node.js's loader that its types leave out. */
@@ -50,7 +53,7 @@ export class CellModules {
   #requireFrom(folder: string, require: NodeJS.Require): NodeJS.Require {
     return new Proxy(require, {
       apply: (target, self, args: [string]) =>
-        this.#own(folder, args[0]) ?? Reflect.apply(target, self, args),
+        this.#own(folder, args[0]) ?? shared(args[0], require) ?? Reflect.apply(target, self, args),
     });
   }
 
@@ -82,7 +85,7 @@ export class CellModules {
   /** The module's exports, `default` among them; null where it has to be awaited. */
   load(name: string): Exports | null {
     try {
-      return this.#view(this.require(name));
+      return shared(name, this.#require) ?? this.#view(this.require(name));
     } catch (error) {
       if (ONLY_IMPORT.has(String((error as NodeJS.ErrnoException).code))) return null;
       throw error;
@@ -117,6 +120,13 @@ export class CellModules {
     this.#views.set(exports as object, view);
     return view;
   }
+}
+
+/** What the running kernel itself holds of a package, unless the folder that asks has another one of that name. */
+function shared(name: string, asking: NodeJS.Require): Exports | undefined {
+  const exports = providedExports(name);
+  if (!exports || asking.resolve(name) !== kernelsRequire.resolve(name)) return undefined;
+  return exports as Exports;
 }
 
 function withoutExtension(path: string): string {

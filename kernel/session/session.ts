@@ -6,17 +6,18 @@ import { captureStreams } from "./capture.js";
 import { type Cell, currentCell, displayed, forgetCells, newCell, runAs } from "./cell.js";
 import { type CellOutcome, Cells } from "./cells.js";
 import { type CommMessage, forgetComms, openComms, receiveComm } from "./comm.js";
+import { keepCompiledForm } from "./compiled-form.js";
 import { type Completeness, completenessOf } from "./completeness.js";
 import { isHandle } from "./display.js";
 import { forbidExit } from "./exit.js";
 import { hideAttached } from "./inspection.js";
 import { collectGarbage } from "./memory.js";
 import type { FrontEnd, OutputSink } from "./outputs.js";
+import { PRELOAD } from "./preload.js";
 import { showProgress } from "./progress.js";
 import { interruption, shareStopping, stopLater } from "./stopping.js";
 import { type CellError, diagnosticsError, thrownError } from "./trace.js";
 import { connectTslab } from "./tslab-display.js";
-import { keepCompiledForm } from "./typescript.js";
 
 export interface SessionOptions {
   /** Working directory of the cells; default the process's. */
@@ -42,15 +43,8 @@ export interface ExecuteResult {
   readonly error: CellError | null;
 }
 
-// Arquero is imported by its own name, so that TypeScript can name its types in what cells declare.
-const PRELOAD = {
-  arquero: { aq: "*", op: "op" },
-  p2plab: { lab: "lab", cuda: "cuda", plot: "plot" },
-  "p2plab/notebook": { comms: "comms", display: "display", prompt: "prompt" },
-};
-
-/** A reader who sends no cell for so long does not wait for one. */
-const REST_MS = 1500;
+/** A reader who sends no cell for so long does not wait for one: Node.js's types are read; then memory is given back. */
+const REST_MS = { types: 500, memory: 1500 };
 
 /** Runs cells one at a time; there is one in a process, since streams, exit and signals are the process's. */
 export class Session {
@@ -62,7 +56,7 @@ export class Session {
   #count = 0;
   #running: Cell | null = null;
   #closed = false;
-  #resting: NodeJS.Timeout | null = null;
+  #resting: NodeJS.Timeout[] = [];
   #queue: Promise<unknown> = Promise.resolve();
 
   private constructor(cells: Cells) {
@@ -70,6 +64,7 @@ export class Session {
     this.#release = [captureStreams(), forbidExit(), hideAttached()];
     process.on("uncaughtException", this.#stray);
     process.on("unhandledRejection", this.#stray);
+    this.#housekeep();
   }
 
   /**
@@ -160,14 +155,24 @@ export class Session {
     return { status: error ? "error" : "ok", executionCount: this.#count, error };
   }
 
-  /** When nothing has run for a while: what the next session, and this one's memory, gain from. */
+  /** When nothing has run for a while: what later cells, the next session, and this one's memory gain from. */
   #housekeep(): void {
-    if (this.#resting) clearTimeout(this.#resting);
-    this.#resting = setTimeout(() => {
-      if (this.#running) return;
-      keepCompiledForm();
-      collectGarbage();
-    }, REST_MS).unref();
+    this.#stopHousekeeping();
+    const later = (ms: number, work: () => void) =>
+      setTimeout(() => {
+        if (!this.#running) work();
+      }, ms).unref();
+    this.#resting = [
+      later(REST_MS.types, () => this.#cells.completeTypes()),
+      later(REST_MS.memory, () => {
+        keepCompiledForm();
+        collectGarbage();
+      }),
+    ];
+  }
+
+  #stopHousekeeping(): void {
+    for (const timer of this.#resting) clearTimeout(timer);
   }
 
   #resultOf(value: unknown): MimeBundle | Promise<MimeBundle> {
@@ -236,7 +241,7 @@ export class Session {
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
-    if (this.#resting) clearTimeout(this.#resting);
+    this.#stopHousekeeping();
     forgetComms();
     Session.#open = false;
     for (const undo of this.#release) undo();

@@ -1,59 +1,23 @@
 /**
- * TypeScript, loaded by its compiled form where an earlier session has left it: that takes a third of the time. An `import` would
- * read all nine megabytes once more, in search of names to export.
+ * TypeScript, and the files that it has parsed: out of the start-up snapshot that the process began from, if it did; or else
+ * loaded, and nothing parsed yet.
  */
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
-import { createRequire } from "node:module";
-import { dirname } from "node:path";
-import vm from "node:vm";
 import type typescript from "typescript";
-import { packagePath } from "../lab/index.js";
+import { loadTypescript } from "./compiled-form.js";
 
-const require = createRequire(import.meta.url);
-const file = require.resolve("typescript");
-const { version } = require("typescript/package.json") as { version: string };
-const compiledFile = packagePath(`.p2plab/typescript-${version}-${process.version}-${process.arch}.bin`);
-
-/** Null when there is nothing to leave for later sessions. */
-let toKeep: vm.Script | null = null;
-
-function load(): typeof typescript {
-  const cachedData = compiledForm();
-  const script = new vm.Script(
-    `(function (exports, require, module, __filename, __dirname) { ${readFileSync(file, "utf8")}\n})`,
-    {
-      filename: file,
-      ...(cachedData && { cachedData }),
-    },
-  );
-  // V8 refuses what another version, or other flags, have made.
-  if (!cachedData || script.cachedDataRejected) toKeep = script;
-  const module = { exports: {} };
-  script.runInThisContext()(module.exports, createRequire(file), module, file, dirname(file));
-  return module.exports as typeof typescript;
+/** What a snapshot of the process's memory holds ready. */
+export interface Held {
+  readonly tsc: typeof typescript;
+  /** The library's and the kernel's packages' files, parsed; a file that has changed since is parsed anew. */
+  readonly documents: typescript.DocumentRegistry;
 }
 
-function compiledForm(): Buffer | null {
-  try {
-    return readFileSync(compiledFile);
-  } catch {
-    return null;
-  }
-}
+/** Where a snapshot puts what it holds. */
+export const HELD: symbol = Symbol.for("p2plab.held");
 
-export const tsc: typeof typescript = load();
+const held = (globalThis as { [HELD]?: Held })[HELD];
 
-/** Leaves the compiled form for later sessions; worth it once the functions that cells need have run. */
-export function keepCompiledForm(): void {
-  if (!toKeep) return;
-  const data = toKeep.createCachedData();
-  toKeep = null;
-  const own = `${compiledFile}.${process.pid}`;
-  try {
-    mkdirSync(dirname(compiledFile), { recursive: true });
-    writeFileSync(own, data);
-    renameSync(own, compiledFile);
-  } catch {
-    // The package's folder cannot be written to: the next session compiles anew.
-  }
-}
+export const tsc: typeof typescript = held?.tsc ?? loadTypescript();
+
+/** Parsed files, shared by all programs of this process. */
+export const documents: typescript.DocumentRegistry = held?.documents ?? tsc.createDocumentRegistry(true);

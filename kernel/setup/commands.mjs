@@ -8,6 +8,7 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs";
@@ -50,11 +51,14 @@ async function packages() {
   });
 }
 
+const sourcesHash = () =>
+  hashOf(["kernel", "test", "notebooks/solutions", "tsconfig.json", "package-lock.json"], {
+    keep: /\.(ts|json)$/,
+  });
+
 async function typescript() {
   await step("TypeScript", {
-    hash: hashOf(["kernel", "test", "notebooks/solutions", "tsconfig.json", "package-lock.json"], {
-      keep: /\.(ts|json)$/,
-    }),
+    hash: sourcesHash(),
     present: () => existsSync(CLI),
     does: "compiling to dist/",
     action: () => logged("typescript", process.execPath, [TSC, "-p", "tsconfig.json"]),
@@ -74,6 +78,28 @@ function afterCompiling() {
   if (!existsSync(link)) {
     rmSync(link, { force: true });
     symlinkSync("../../dist/kernel/cli/main.js", link);
+  }
+}
+
+/** The kernel starts without it as well, in twice the time: a failure is said and not fatal. */
+async function snapshot() {
+  if (WINDOWS) return;
+  const file = join(STATE, "kernel.snapshot");
+  const isNewest = () => {
+    const made = statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+    return filesUnder("dist/kernel").every((path) => statSync(path).mtimeMs <= made);
+  };
+  try {
+    await step("start-up snapshot", {
+      hash: sourcesHash(),
+      present: isNewest,
+      does: "compiling the kernel ahead",
+      action: () =>
+        logged("snapshot", process.execPath, [join(ROOT, "dist/kernel/jupyter/snapshot.js"), file]),
+    });
+  } catch (error) {
+    if (REQUIRED || !(error instanceof SetupError)) throw error;
+    say(`  – start-up snapshot: not made (${join(STATE, "snapshot.log")}), so the kernel starts without it`);
   }
 }
 
@@ -138,6 +164,7 @@ async function setUp(python) {
     await packages();
     await typescript();
     await figures();
+    await snapshot();
     await addon();
     if (await environmentReady) await kernelspec();
   } finally {

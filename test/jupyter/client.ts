@@ -39,10 +39,8 @@ export interface Answer {
 export interface ClientOptions {
   cwd?: string;
   env?: Record<string, string>;
-  /** The kernel's main file; default the one that was built. */
-  program?: string;
-  /** Arguments of another kernel's program, given the connection file. */
-  args?: (file: string) => readonly string[];
+  /** Starts a kernel, given the connection file; default the one that was built. */
+  command?: (file: string) => readonly string[];
   /** Where the kernel's stderr goes; default a socket, of which `log` is read. */
   logFile?: string;
   /** Leaves the waiting for the first answer to the test. */
@@ -82,15 +80,12 @@ export class KernelClient {
     };
     this.connection = connection;
     writeFileSync(file, JSON.stringify(connection));
-    this.process = spawn(
-      process.execPath,
-      [options.program ?? PROGRAM, ...(options.args?.(file) ?? [file])],
-      {
-        cwd: options.cwd ?? this.folder,
-        env: { ...process.env, JPY_PARENT_PID: String(process.pid), ...options.env },
-        stdio: ["ignore", "pipe", options.logFile ? openSync(options.logFile, "a") : "pipe"],
-      },
-    );
+    const [program, ...args] = options.command?.(file) ?? [process.execPath, PROGRAM, file];
+    this.process = spawn(program as string, args, {
+      cwd: options.cwd ?? this.folder,
+      env: { ...process.env, JPY_PARENT_PID: String(process.pid), ...options.env },
+      stdio: ["ignore", "pipe", options.logFile ? openSync(options.logFile, "a") : "pipe"],
+    });
     for (const stream of [this.process.stdout, this.process.stderr]) {
       stream?.setEncoding("utf8").on("data", (text: string) => {
         this.log += text;

@@ -117,7 +117,9 @@ hostile("a kernel whose library is not built says so in each cell and in each re
   cpSync(packagePath("dist/kernel/jupyter"), join(folder, "dist/kernel/jupyter"), { recursive: true });
   cpSync(packagePath("package.json"), join(folder, "package.json"));
   symlinkSync(packagePath("node_modules"), join(folder, "node_modules"));
-  const unbuilt = await KernelClient.start({ program: join(folder, "dist/kernel/jupyter/main.js") });
+  const unbuilt = await KernelClient.start({
+    command: (file) => [process.execPath, join(folder, "dist/kernel/jupyter/main.js"), file],
+  });
   try {
     for (let i = 0; i < 2; i++) {
       const { reply, outputs } = await unbuilt.execute("1", { stop_on_error: false });
