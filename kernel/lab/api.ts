@@ -8,7 +8,7 @@ export { alphaBeta, residuals } from "./analyze/alpha-beta.js";
 export { type AmortiseOptions, amortise } from "./analyze/amortise.js";
 export { check, type Properties } from "./analyze/check.js";
 export { type ConditionClaim, claim, type RangeClaim } from "./analyze/claim.js";
-export { Compared, type CompareOptions, type Comparison, compare, type Side } from "./analyze/compare.js";
+export { Compared, type CompareOptions, type Comparison, type Side } from "./analyze/compare.js";
 export { crossover } from "./analyze/crossover.js";
 export {
   type Baseline,
@@ -38,6 +38,7 @@ export { diagnosisHtml } from "./doctor/html.js";
 export { redacted } from "./doctor/redact.js";
 export type { TextOptions } from "./doctor/text.js";
 export { CompileError, CudaError, P2pError } from "./errors.js";
+export { compare } from "./import/compare.js";
 export { Imported } from "./import/importer.js";
 export { type ImportOptions, importFile as import, importFormats } from "./import/index.js";
 export type { GpuState, Machine, Provenance, Run, RunOptions, RunState } from "./machine.js";

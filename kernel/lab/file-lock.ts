@@ -42,6 +42,10 @@ function take(lock: string): boolean {
     const handle = openSync(lock, "wx");
     try {
       writeSync(handle, `${hostname()} ${process.pid}`);
+    } catch (error) {
+      // The disk is full: a lock that names nobody would be waited for.
+      rmSync(lock, { force: true });
+      throw error;
     } finally {
       closeSync(handle);
     }

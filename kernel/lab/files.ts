@@ -1,4 +1,13 @@
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { messageOf, P2pError } from "./errors.js";
@@ -23,12 +32,14 @@ export function makeFolder(folder: string): void {
 }
 
 /**
- * Writes a file whole or not at all: to a temporary name beside it, then renamed.
+ * Writes a file whole or not at all: to a temporary name beside it, then renamed. A link to a file goes on leading to it.
  * @throws P2pError `output` when the folder cannot be written.
  */
-export function writeFileAtomic(file: string, content: string | Uint8Array): void {
+export function writeFileAtomic(named: string, content: string | Uint8Array): void {
+  const file = existsSync(named) ? realpathSync(named) : named;
   const temporary = `${file}.${process.pid}.tmp`;
   try {
+    expectReplaceable(file);
     makeFolder(dirname(file));
     writeFileSync(temporary, content);
     renameSync(temporary, file);
@@ -45,7 +56,7 @@ export function writeFileAtomic(file: string, content: string | Uint8Array): voi
 export function requireWritable(file: string): void {
   const temporary = `${file}.${process.pid}.tmp`;
   try {
-    if (statSync(file, { throwIfNoEntry: false })?.isDirectory()) throw new Error("it is a folder");
+    expectReplaceable(file);
     makeFolder(dirname(file));
     writeFileSync(temporary, "");
   } catch (error) {
@@ -64,6 +75,13 @@ export function readRegularFile(file: string, mostBytes = Number.POSITIVE_INFINI
   if (!facts.isFile()) throw new Error("it is not a regular file");
   if (facts.size > mostBytes) throw new Error(`it has ${facts.size} bytes, more than ${mostBytes}`);
   return readFileSync(file);
+}
+
+/** A folder, a device or a pipe is not replaced by a file: renaming onto /dev/null would take it away from everybody. */
+function expectReplaceable(file: string): void {
+  const facts = statSync(file, { throwIfNoEntry: false });
+  if (facts?.isDirectory()) throw new Error("it is a folder");
+  if (facts && !facts.isFile()) throw new Error("it is not a regular file");
 }
 
 function removeIfThere(file: string): void {

@@ -1,4 +1,14 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import {
+  lstatSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { suite } from "uvu";
@@ -50,6 +60,24 @@ files("whether a file can be written is known before the work: what is there sta
     );
   }
   assert.equal(readdirSync(join(folder, "later")), ["c.txt"]);
+});
+
+files("a pipe is not replaced by a file, and a link still leads where it led", () => {
+  const pipe = join(folder, "pipe");
+  assert.is(spawnSync("mkfifo", [pipe]).status, 0);
+  for (const write of [() => writeFileAtomic(pipe, "x"), () => requireWritable(pipe)]) {
+    assert.throws(
+      write,
+      (error: unknown) => error instanceof P2pError && /not a regular file/.test(error.message),
+    );
+  }
+  assert.ok(statSync(pipe).isFIFO());
+  const [file, link] = [join(folder, "linked.txt"), join(folder, "link.txt")];
+  writeFileSync(file, "one");
+  symlinkSync(file, link);
+  writeFileAtomic(link, "two");
+  assert.is(readFileSync(file, "utf8"), "two");
+  assert.ok(lstatSync(link).isSymbolicLink());
 });
 
 files("only a regular file of a stated size is read: a device would never end", () => {

@@ -9,13 +9,7 @@ import type {
   Trace,
   Verification,
 } from "../machine.js";
-import {
-  type Change,
-  type Collective,
-  type CollectiveResult,
-  describeChange,
-  requireCollective,
-} from "../model.js";
+import { type Change, type Collective, type CollectiveResult, describeChange } from "../model.js";
 import type { Operation, ProbeOperation, SetupOperation } from "../operations.js";
 import type { Program } from "../program.js";
 import { Random, seedOf } from "../random.js";
@@ -26,9 +20,9 @@ import { formatBytes } from "../units.js";
 import { requireReach } from "./cuda-reach.js";
 import { requireSyncsAtEnd } from "./cuda-throughput.js";
 import { changed } from "./simulation/change.js";
-import { collective } from "./simulation/collective.js";
+import { collective, pairsOf } from "./simulation/collective.js";
 import type { Costs } from "./simulation/constants.js";
-import { COSTS } from "./simulation/costs.js";
+import { borrowedCosts, COSTS } from "./simulation/costs.js";
 import { execute } from "./simulation/execute.js";
 import { type Plan, planOf } from "./simulation/plan.js";
 import { probeFacts, probeOf, sampleAround, setupOf } from "./simulation/probes.js";
@@ -38,9 +32,15 @@ import { Turns } from "./simulation/turns.js";
 
 /** Machines that can be simulated. */
 export const PRESETS: readonly { readonly name: string; readonly describes: string }[] = TOPOLOGIES.map(
-  ({ name, describes }) => ({ name, describes }),
+  ({ name, describes, generation }) => ({
+    name,
+    describes: borrowedCosts(generation)
+      ? `${describes}; costs of the nearest generation measured`
+      : describes,
+  }),
 );
 
+const MOST_GPUS = 1024;
 const TRACE_ITERATIONS = 200;
 /** A probe's sample is a mean of many accesses, a set-up call is seldom repeated: fewer are needed than of iterations. */
 const ALONE_SAMPLING = { minSamples: 30 } as const;
@@ -95,6 +95,13 @@ export class SimulatedMachine implements Machine {
     if (!Number.isSafeInteger(seed)) {
       throw new P2pError("usage", `a seed of ${seed}`, "Give a whole number.");
     }
+    if (topology.gpuCount > MOST_GPUS) {
+      throw new P2pError(
+        "usage",
+        `a simulated machine of ${topology.gpuCount} GPUs`,
+        `Keep to ${MOST_GPUS}: what is known of each pair would fill the memory.`,
+      );
+    }
     this.#topology = topology;
     this.#costs = costs ?? COSTS[topology.generation];
     this.#seed = seed;
@@ -123,8 +130,8 @@ export class SimulatedMachine implements Machine {
   }
 
   /**
-   * A model of any topology, such as one read from a file.
-   * @throws P2pError `usage` for a seed that is no whole number.
+   * A model of any topology of up to 1,024 GPUs, such as one read from a file.
+   * @throws P2pError `usage` for more, or a seed that is no whole number.
    */
   static of(topology: Topology, options: SimulationOptions = {}): SimulatedMachine {
     return new SimulatedMachine(topology, options);
@@ -243,11 +250,19 @@ export class SimulatedMachine implements Machine {
    * @throws P2pError `usage` for a collective that there is not, `not-available` for GPUs that do not reach each other.
    */
   collective(wanted: Collective): CollectiveResult {
-    requireCollective(wanted);
-    const { gpus } = wanted;
-    const pairs = gpus.map((from, rank) => ({ from, to: gpus[(rank + 1) % gpus.length] as number }));
-    this.#requireGpuNumbers(gpus);
-    this.#requirePeers(pairs);
+    const pairs = pairsOf(wanted);
+    this.#requireGpuNumbers(wanted.gpus);
+    const { graph } = this.#topology;
+    const computerOf = (gpu: number) => graph.hostOf(`gpu${gpu}`);
+    this.#requirePeers(pairs.filter(({ from, to }) => computerOf(from) === computerOf(to)));
+    const away = pairs.find(({ from, to }) => graph.way(`gpu${from}`, `gpu${to}`) === null);
+    if (away) {
+      throw new P2pError(
+        "not-available",
+        `nothing joins GPU ${away.from} and GPU ${away.to} of ${this.info.name}`,
+        "Name GPUs of one computer.",
+      );
+    }
     return collective(this.#topology, this.#costs, wanted);
   }
 
@@ -368,7 +383,9 @@ async function trace(plan: Plan, random: Random, options: RunOptions, turns: Tur
 }
 
 function infoOf(topology: Topology, seed: number): MachineInfo {
-  const { graph, gpu, gpuCount, peerRefused, unknown } = topology;
+  const { graph, gpu, gpuCount, peerRefused } = topology;
+  const borrowed = borrowedCosts(topology.generation);
+  const unknown = [...topology.unknown, ...(borrowed ? [borrowed] : [])];
   const gpus = [...Array(gpuCount).keys()];
   const pairs = gpus.flatMap((from) =>
     gpus

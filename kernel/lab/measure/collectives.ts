@@ -17,12 +17,14 @@ export interface CollectivesOptions {
 const OPTIONS = ["operation", "algorithm", "gpus", "bytes"] as const;
 
 /**
- * How long collectives take by algorithm and size; a model answers, kernels resident on all GPUs, without any spread.
+ * How long collectives take by algorithm and size; a model answers, kernels resident on all GPUs, without any spread. A ring is one
+ * ring in the order of the ranks; NCCL runs several at once over several cards. Between computers a rank sends by the network card
+ * next to its GPU.
  * `bus_gbps` is nccl-tests' bus bandwidth: what each GPU's link would carry if the algorithm wasted nothing.
  *
  * @returns a row an algorithm and size: `operation`, `algorithm`, `ranks`, `bytes`, `total_us`, `bus_gbps`, `messages`,
- * `peak_share` (highest use of a link), and the provenance columns.
- * @throws P2pError `not-available` for a machine that is no model, or GPUs that do not reach each other; `usage`.
+ * `peak_share` (highest use of a link), `note` (why an algorithm cannot be had between these GPUs), and the provenance columns.
+ * @throws P2pError `not-available` for a machine that is no model, or GPUs that do not reach each other by any algorithm; `usage`.
  */
 export function collectives(machine: Machine, options: CollectivesOptions): Table {
   expectMachine(machine, "lab.collectives");
@@ -49,23 +51,36 @@ export function collectives(machine: Machine, options: CollectivesOptions): Tabl
   const known = Object.hasOwn(ALGORITHMS, operation) ? ALGORITHMS[operation] : (["ring"] as const);
   const algorithms = expectSome([options.algorithm ?? known].flat(), "algorithm", "lab.collectives");
   const sizes = expectSome([options.bytes].flat() as Bytes[], "bytes", "lab.collectives").map(parseBytes);
-  return tableOf(
-    algorithms.flatMap((algorithm) =>
-      sizes.map((bytes) => {
-        const { ns, messages, peakShare } = run({ operation, algorithm, gpus, bytes });
-        const share = (gpus.length - 1) / gpus.length;
-        return {
-          operation,
-          algorithm,
-          ranks: gpus.length,
-          bytes,
-          total_us: nsToUs(ns),
-          bus_gbps: ((operation === "all-reduce" ? 2 : 1) * share * bytes) / ns,
-          messages,
-          peak_share: peakShare,
-          ...provenanceFields(model.provenance),
-        };
-      }),
-    ),
+  let failure: P2pError | null = null;
+  const rows = algorithms.flatMap((algorithm) =>
+    sizes.map((bytes) => {
+      const [result, note] = orNote(() => run({ operation, algorithm, gpus, bytes }));
+      if (note) failure ??= note;
+      const share = (gpus.length - 1) / gpus.length;
+      return {
+        operation,
+        algorithm,
+        ranks: gpus.length,
+        bytes,
+        total_us: result && nsToUs(result.ns),
+        bus_gbps: result && ((operation === "all-reduce" ? 2 : 1) * share * bytes) / result.ns,
+        messages: result?.messages ?? null,
+        peak_share: result?.peakShare ?? null,
+        note: note?.message ?? null,
+        ...provenanceFields(model.provenance),
+      };
+    }),
   );
+  if (failure && rows.every(({ total_us }) => total_us === null)) throw failure;
+  return tableOf(rows);
+}
+
+/** An algorithm whose ranks do not reach each other is an answer; a wrong question is not. */
+function orNote<T>(ask: () => T): [T, null] | [null, P2pError] {
+  try {
+    return [ask(), null];
+  } catch (error) {
+    if (error instanceof P2pError && error.code === "not-available") return [null, error];
+    throw error;
+  }
 }

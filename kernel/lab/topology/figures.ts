@@ -38,7 +38,8 @@ function nvlink(width: number, rawGbps: number, copyGbps: number, source: string
     rawGbps,
     forwardGbps: copyGbps,
     backwardGbps: copyGbps,
-    // Both ways at once reach 1.95-1.98 times one way (M07 774, OWN-H200 783 GB/s): each direction has its own rate.
+    // Both ways at once reach 1.95-1.98 times one way (M07 774, OWN-H200 783 GB/s), over links from GPU to GPU 2.0 (M15, M16,
+    // M36): each direction has its own rate. GPUs of Volta and Ampere on NVSwitches lose some, see below.
     bothGbps: null,
     latencyNs: NVLINK_HOP_NS,
     source: `${source}; ${NVLINK_HOP_SOURCE}`,
@@ -95,11 +96,27 @@ export function nvlink2(links: number): LinkSpec {
   );
 }
 
+/**
+ * All six links of a V100 on NVSwitches: both ways at once 1.86 times one way, in every pair and over one or two switches, while
+ * links from GPU to GPU lose nothing.
+ */
+export const NVLINK2_DGX2: LinkSpec = {
+  ...nvlink2(6),
+  bothGbps: 270.83,
+  source: `${nvlink2(6).source}; both ways M05, median of all pairs`,
+};
+
 /** NVLink of other generations, by links; see the whole ones below. */
 export function nvlinkOf(generation: Generation, links: number): LinkSpec {
-  const as = { pascal: NVLINK1, volta: nvlink2(1), hopper: NVLINK4_H100, blackwell: NVLINK5_GB200 } as const;
+  const as = {
+    pascal: NVLINK1,
+    volta: links === 6 ? NVLINK2_DGX2 : nvlink2(1),
+    hopper: NVLINK4_H100,
+    blackwell: NVLINK5_GB200,
+  } as const;
   const whole =
     generation in as ? as[generation as keyof typeof as] : links > 4 ? NVLINK3_A100 : NVLINK3_BRIDGE;
+  if (links === whole.width) return whole;
   const share = links / whole.width;
   return nvlink(
     links,
@@ -137,12 +154,16 @@ export const NVLINK5_GB200: LinkSpec = nvlink(
   "raw STAS; copy M32 nvbandwidth multinode read CE, 797.65-798.25 GB/s; latency ASSUMPTION as NVLink4",
 );
 
-export const NVLINK3_A100: LinkSpec = nvlink(
-  12,
-  300,
-  276.4,
-  "raw STAS; copy M14 nvbandwidth write CE; latency ASSUMPTION as NVLink4, no peer load of an A100 is published",
-);
+/** Of an A100 on NVSwitches: both ways at once 1.89 times one way. */
+export const NVLINK3_A100: LinkSpec = {
+  ...nvlink(
+    12,
+    300,
+    276.4,
+    "raw STAS; copy M14 nvbandwidth write CE; both ways M02, median of all pairs; latency ASSUMPTION as NVLink4, no peer load of an A100 is published",
+  ),
+  bothGbps: 517.65,
+};
 export const PCIE5_H100: LinkSpec = pcie(63, 55.2, 55.36, "raw STAS; copy M07 nvbandwidth D2H, H2D");
 export const PCIE5_H200: LinkSpec = pcie(63, 55.06, 55.43, "raw STAS; copy STAS (M34) D2H, H2D");
 export const PCIE4: LinkSpec = pcie(

@@ -110,7 +110,7 @@ function dgx2(): Graph {
       for (let i = 0; i < 2; i++) {
         const gpu = into.add("gpu");
         into.join(gpu, below, figures.PCIE3);
-        into.join(gpu, boards[Math.floor(group / 2)] as string, figures.nvlink2(6));
+        into.join(gpu, boards[Math.floor(group / 2)] as string, figures.NVLINK2_DGX2);
       }
       into.join(into.add("nic"), below, figures.PCIE3);
     }

@@ -64,6 +64,42 @@ test("all-to-all of 72 GPUs fills every link once", () => {
   assert.ok(ns > leastNs && ns < 1.6 * leastNs, `${ns} of ${leastNs}`);
 });
 
+test("between computers a rank sends by the network card next to its GPU, and a ring is as fast as that", () => {
+  const two = SimulatedMachine.open("hgx-h100-16");
+  const gpus = [...Array(16).keys()];
+  const bytes = 1024 * MIB;
+  const large = two.collective({ operation: "all-reduce", algorithm: "ring", gpus, bytes });
+  // Two of the ring's sixteen links go over one card each, at 46.25 GB/s.
+  near((2 * 15 * bytes) / 16 / large.ns, 46.25, 0.01);
+  assert.ok(large.peakShare <= 1 + 1e-9);
+  // All-to-all: each GPU sends half of its bytes by its own card.
+  const all = two.collective({ operation: "all-to-all", algorithm: "direct", gpus, bytes });
+  near((8 * bytes) / 16 / all.ns, 46.25, 0.02);
+  const small = (names: number[]) =>
+    two.collective({ operation: "all-gather", algorithm: "direct", gpus: names, bytes: 64 }).ns;
+  assert.ok(small([0, 8]) > small([0, 1]) + 4000, `${small([0, 8])} ${small([0, 1])}`);
+});
+
+test("an algorithm between GPUs that do not reach each other has no number, and says why", async () => {
+  const mesh = SimulatedMachine.open("dgx1-v100-8");
+  const gpus = [0, 4, 7, 6, 5, 1, 2, 3];
+  const rows = collectives(mesh, { operation: "all-reduce", bytes: MIB, gpus }).objects() as Record<
+    string,
+    unknown
+  >[];
+  assert.equal(
+    rows.map(({ algorithm, total_us, note }) => [algorithm, total_us === null, note === null]),
+    [
+      ["ring", false, true],
+      ["tree", true, false],
+      ["direct", true, false],
+    ],
+  );
+  assert.match(String(rows[2]?.note), /no peer access from GPU/);
+  const none = await failure(() => collectives(mesh, { operation: "all-reduce", bytes: 8, gpus: [0, 5] }));
+  assert.is(none.code, "not-available");
+});
+
 test("the table has a row an algorithm and size, with its provenance", () => {
   const table = collectives(h100, { operation: "all-reduce", bytes: ["8 B", "1 MiB"] });
   const rows = table.objects() as Record<string, unknown>[];

@@ -32,6 +32,28 @@ test("an unknown preset is refused with the list of presets", async () => {
   for (const { name } of PRESETS) assert.match(error.hint, `sim:${name}`);
 });
 
+test("where its costs are another generation's it says so", () => {
+  for (const [preset, words] of [
+    ["gb200-nvl72", /that of Hopper.*nothing of Blackwell/],
+    ["dgx2-v100-16", /that of Ampere.*nothing of Volta/],
+    ["rtx4090-2", /that of Ampere.*nothing of Ada/],
+  ] as const) {
+    assert.match(String(SimulatedMachine.open(preset).info.facts.unknown), words);
+    assert.match(
+      PRESETS.find(({ name }) => name === preset)?.describes ?? "",
+      /costs of the nearest generation/,
+    );
+  }
+  assert.is(SimulatedMachine.open("hgx-h100-8").info.facts.unknown, undefined);
+});
+
+test("more GPUs than pairs can be kept of are refused at once", async () => {
+  const { topology } = SimulatedMachine.open("rtx4090-2");
+  const error = await failure(() => SimulatedMachine.of({ ...topology, gpuCount: 10_000 }));
+  assert.is(error.code, "usage");
+  assert.match(error.hint, /1024/);
+});
+
 test("a GPU that the machine lacks is refused", async () => {
   const error = await failure(() => medianNs("pcie-gen4-2", transfer({ from: 0, to: 2, bytes: 8 })));
   assert.is(error.code, "not-available");

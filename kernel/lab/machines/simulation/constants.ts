@@ -73,6 +73,8 @@ export interface Costs {
   readonly fences: Readonly<Record<"block" | "gpu" | "system", Fence>>;
   /** Atomics of one thread on its own GPU's memory. */
   readonly atomicNs: Readonly<Record<"add" | "exchange" | "compare-and-swap", Figure>>;
+  /** From a resident kernel that wants bytes sent to another computer until the network card sends them: a thread of the host is between. */
+  readonly networkSendNs: Figure;
   /** Payload rate of puts in lines of 8 bytes with a flag each, GB/s. */
   readonly llGbps: Figure;
   /** Loads along a chain on one's own GPU, by level, and the size of the cache. */

@@ -201,6 +201,16 @@ export class Device {
     return Math.max(this.#simulation.nowNs, handedOver, queue.notBeforeNs);
   }
 
+  /**
+   * The same for a copy that the driver stages. Its chunks run on channels of the driver's own: the stream learns that what
+   * stood ahead is complete, and passes the turn on to the first of them. Behind nothing, or long after, both have passed.
+   */
+  #startOfStagingNs(queue: Queue): number {
+    const turnNs =
+      queue.lastRanOn === NOWHERE ? 0 : queue.lastEndNs + this.#handoverNs() + this.#handoverNs();
+    return Math.max(this.#simulation.nowNs, turnNs, queue.notBeforeNs);
+  }
+
   #copy(queue: Queue, item: Item, work: CopyWork): void {
     const first = work.legs[0];
     const last = work.legs.at(-1) as Leg;
@@ -210,8 +220,10 @@ export class Device {
       queue.lastRanOn = last.engine;
       this.#complete(queue, item);
     };
-    this.#simulation.at(this.#startNs(queue, first.engine) + extraNs, () => {
-      if (work.legs.length === 2) this.#stage(item, work.bytes, work.legs, finished);
+    const staged = work.legs.length === 2;
+    const startNs = staged ? this.#startOfStagingNs(queue) : this.#startNs(queue, first.engine);
+    this.#simulation.at(startNs + extraNs, () => {
+      if (staged) this.#stage(item, work.bytes, work.legs, finished);
       else this.#use(first, item, null, work.bytes, finished);
     });
   }

@@ -189,6 +189,10 @@ export const HOPPER: Costs = {
     exchange: { value: 146.6, source: "OWN-LAB, GPU and system scope alike" },
     "compare-and-swap": { value: 152.8, source: "OWN-LAB, GPU and system scope alike" },
   },
+  networkSendNs: {
+    value: 5440 - 2640,
+    source: "DERIVED from M5 CPU proxy from a kernel 5.44 us less an RDMA write between GPUs 2.64 us",
+  },
   llGbps: { value: 132, source: "MSC packets (flags within) on H100, 128 MB" },
   loadNs: {
     cache: { value: 147, source: "OWN-H200 pointer chase, warm; OWN-LAB 138" },

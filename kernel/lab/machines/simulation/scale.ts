@@ -62,6 +62,7 @@ export function scaledHost(costs: Costs, factor: number, why: string): Costs {
     eventNs: scaled(costs.eventNs),
     doorbellNs: scaled(costs.doorbellNs),
     pollNs: scaled(costs.pollNs),
+    networkSendNs: scaled(costs.networkSendNs),
     receiverNs: {
       spin: scaled(receiverNs.spin),
       yield: scaled(receiverNs.yield),

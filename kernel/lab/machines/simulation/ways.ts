@@ -88,6 +88,15 @@ export class Ways {
     return { resources, capGbps: Math.min(byEngineGbps * share, copyGbps) };
   }
 
+  /** What a network card next to the GPU sends to a GPU of another computer, past both hosts' memories (GPUDirect RDMA). */
+  network(from: number, to: number): FlowPath {
+    const [source, target] = [`gpu${from}`, `gpu${to}`];
+    return {
+      resources: this.#along(source, target),
+      capGbps: this.#topology.graph.route(source, target).copyGbps,
+    };
+  }
+
   /** One way from a GPU to a place, ns; 0 for its own memory. */
   latencyNs(gpu: number, place: Place): number {
     const to = this.#nodeOf(place, gpu);
