@@ -1,6 +1,7 @@
 import { parseArgs } from "node:util";
 import { aq, lab, P2pError, writeFileAtomic } from "../lab/index.js";
 import type { Command } from "./command.js";
+import { gridOf } from "./table-text.js";
 
 const OPTIONS = {
   format: { type: "string", default: "auto" },
@@ -11,9 +12,6 @@ const OPTIONS = {
   arrow: { type: "boolean", default: false },
 } as const;
 
-/** Rows of each table that are printed for reading. */
-const SHOWN_ROWS = 10;
-const SHOWN_CHARACTERS = 40;
 /** Rows that are written at once. */
 const PIECE_ROWS = 1000;
 /** Of standard input, which is held in memory. */
@@ -141,32 +139,6 @@ function textOf(imported: lab.Imported): string {
     "",
     ...notes.map((note) => `- ${note}`),
   ].join("\n");
-}
-
-/** The first rows in columns; those where nothing is stated are left out, and the provenance columns, which the heading tells. */
-function gridOf(table: lab.Table): string {
-  const rows = table.objects({ limit: SHOWN_ROWS }) as Record<string, unknown>[];
-  const names = table
-    .columnNames()
-    .filter((name) => !["machine", "provenance", "date"].includes(name))
-    .filter((name) => rows.some((row) => row[name] !== null));
-  const cell = (value: unknown) => {
-    const text =
-      value === null ? "–" : typeof value === "number" ? String(Number(value.toPrecision(6))) : String(value);
-    return text.length > SHOWN_CHARACTERS ? `${text.slice(0, SHOWN_CHARACTERS - 1)}…` : text;
-  };
-  const lines = [names, ...rows.map((row) => names.map((name) => cell(row[name])))];
-  const widths = names.map((_, i) => Math.max(...lines.map((line) => (line[i] as string).length)));
-  const numeric = names.map((name) =>
-    rows.every((row) => row[name] === null || typeof row[name] === "number"),
-  );
-  const text = lines.map((line) =>
-    line
-      .map((word, i) => (numeric[i] ? word.padStart(widths[i] as number) : word.padEnd(widths[i] as number)))
-      .join("  ")
-      .trimEnd(),
-  );
-  return [...text, ...(table.numRows() > rows.length ? ["…"] : [])].join("\n");
 }
 
 /** To a file whole or not at all, else to standard output, waiting for a reader that is slow. */

@@ -4,6 +4,7 @@
  *     node import-nsys.js FILE
  */
 import { writeFileSync } from "node:fs";
+import { pathToFileURL } from "node:url";
 import { Random } from "../../kernel/lab/random.js";
 import { type FixtureTable, sqliteOf } from "../lab/import/sqlite-fixture.js";
 
@@ -133,5 +134,6 @@ function tables(): FixtureTable[] {
   ];
 }
 
-const [file] = process.argv.slice(2);
-if (file !== undefined) writeFileSync(file, await sqliteOf(tables()));
+if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) {
+  writeFileSync(process.argv[2] as string, await sqliteOf(tables()));
+}

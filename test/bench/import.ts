@@ -42,7 +42,7 @@ function nsysRows({ rounds, say }: BenchOptions): BenchRow[] {
     run("import-nsys.js", file);
     const costs = Array.from({ length: rounds ?? ROUNDS }, () => {
       say(NAMES.time);
-      const cost = JSON.parse(run("import-read.js", "nsys-sqlite", file)) as Cost;
+      const cost = JSON.parse(run("import-read.js", file)) as Cost;
       if (cost.spans !== ROWS) throw new Error(`${cost.spans} of ${ROWS} rows became spans`);
       return cost;
     });

@@ -12,15 +12,20 @@ interface Interval {
 /**
  * How much of the copying on a timeline is hidden behind kernels: times are of the union of all spans of a kind, so that two
  * copies side by side count once.
- * @param of a run that was traced (`trace: "full"` records kernels on real GPUs), or a timeline.
+ * @param of a run that was traced (`trace: "full"` records kernels on real GPUs), an import, or a timeline.
  * @returns a row an iteration (one row where spans name none): `iteration`, `copy_us`, `kernel_us`, `both_us` (while copies and
  * kernels run), `overlap` (both over the shorter of the two: 1 is all that can be had), `hidden` (both over copy), `reason` (why
- * they are null), and, of a run, the provenance columns.
+ * they are null), and, of a run or an import, the provenance columns.
  * @throws P2pError `usage` when there is no timeline.
  */
-export function overlap(of: Run | Timeline): Table {
+export function overlap(of: Run | Timeline | { readonly timeline: Timeline | null }): Table {
   const timeline = timelineOf(of);
-  const origin = "provenance" in of ? provenanceFields(of.provenance) : {};
+  const origin =
+    "provenance" in of
+      ? provenanceFields(of.provenance)
+      : timeline.origin
+        ? { ...timeline.origin, date: timeline.origin.date?.slice(0, 10) ?? null }
+        : {};
   const iterations = [...new Set(timeline.iteration)].sort((a, b) => a - b);
   const rows = iterations.flatMap((iteration) => {
     const copies = unionOf(timeline, iteration, "copy");
@@ -50,9 +55,12 @@ export function overlap(of: Run | Timeline): Table {
   );
 }
 
-function timelineOf(of: Run | Timeline): Timeline {
-  const given = (typeof of === "object" ? of : null) as Partial<Run & Timeline> | null;
-  const timeline = given?.trace?.timeline ?? (given?.startNs instanceof Float64Array ? of : null);
+function timelineOf(of: unknown): Timeline {
+  const given = (typeof of === "object" ? of : null) as
+    | (Partial<Run & Timeline> & { timeline?: Timeline | null })
+    | null;
+  const timeline =
+    given?.trace?.timeline ?? given?.timeline ?? (given?.startNs instanceof Float64Array ? of : null);
   if (timeline) return timeline as Timeline;
   const why =
     given && "trace" in given
