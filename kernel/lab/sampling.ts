@@ -101,15 +101,17 @@ export function median(values: ArrayLike<number>): number {
     throw new P2pError("usage", "the median of no values", "Give at least one value.");
   }
   const copy = values instanceof Float64Array ? values.slice() : Float64Array.from(values);
-  const wrong = copy.findIndex(Number.isNaN);
-  if (wrong >= 0) {
+  copy.sort();
+  // What is no number is sorted to the end.
+  if (Number.isNaN(copy.at(-1))) {
+    const wrong = Array.from(values).findIndex((value) => Number.isNaN(Number(value)));
     throw new P2pError(
       "usage",
       `the median of values of which number ${wrong} is ${shown(values[wrong])}`,
       "Give numbers.",
     );
   }
-  return quantileSorted(copy.sort(), 0.5);
+  return quantileSorted(copy, 0.5);
 }
 
 /**

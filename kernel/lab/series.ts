@@ -45,7 +45,10 @@ export interface SeriesShape {
  * @throws P2pError `usage` for an empty series, or what is none.
  */
 export function shapeOf(samplesNs: Float64Array, inOrder?: Float64Array): SeriesShape {
-  if (!(samplesNs instanceof Float64Array) || samplesNs.length === 0 || samplesNs.some(Number.isNaN)) {
+  const filled = samplesNs instanceof Float64Array && samplesNs.length > 0;
+  const sorted = filled ? (inOrder ?? samplesNs.slice().sort()) : null;
+  // What is no number is sorted to the end.
+  if (!sorted || Number.isNaN(sorted.at(-1))) {
     const what = samplesNs instanceof Float64Array ? "" : `, but ${shown(samplesNs)}`;
     throw new P2pError(
       "usage",
@@ -53,7 +56,6 @@ export function shapeOf(samplesNs: Float64Array, inOrder?: Float64Array): Series
       "Give a Float64Array of numbers, such as run.samples.totalNs.",
     );
   }
-  const sorted = inOrder ?? samplesNs.slice().sort();
   const medianNs = quantileSorted(sorted, 0.5);
   const long = samplesNs.length >= LEAST_SAMPLES && medianNs > 0;
   const ranks = long ? ranksOf(samplesNs, sorted) : new Float64Array(0);
