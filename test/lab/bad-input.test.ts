@@ -13,7 +13,7 @@ const bad = suite("bad input");
 const ELSEWHERE = [
   ...["advise", "baseline", "regressions", "onProgress", "open", "opened", "machines", "readTopology"],
   ...["parseTopology", "readBaseline", "saveBaseline", "saveRecording", "startRecording", "writeTrace"],
-  ...["claim", "check", "predict", "ledger", "verdicts", "selfCheck"],
+  ...["claim", "check", "predict", "ledger", "verdicts", "selfCheck", "doctor", "import", "importFormats"],
 ];
 type Callable = (...values: unknown[]) => unknown;
 

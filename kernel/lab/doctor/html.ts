@@ -1,4 +1,5 @@
 /** The diagnosis as HTML: what a notebook shows, and the body of the report. */
+import { P2pError, shown } from "../errors.js";
 import { escapeHtml } from "../rich.js";
 import { topologyMatrix } from "../topology/matrix.js";
 import type { Finding, Language, Status } from "./checks/check.js";
@@ -31,6 +32,13 @@ const WORDS = {
 
 /** @param open whether what holds is unfolded, as on paper it must be. */
 export function diagnosisHtml(diagnosis: Examined, lang: Language, open = false): string {
+  if (!diagnosis?.facts?.provenance || !Array.isArray(diagnosis.findings) || !Object.hasOwn(WORDS, lang)) {
+    throw new P2pError(
+      "usage",
+      `lab.diagnosisHtml was given ${shown(diagnosis)} in language ${shown(lang)}`,
+      `Give it what lab.doctor returned, and one of ${Object.keys(WORDS).join(", ")}.`,
+    );
+  }
   const { facts, findings, exitStatus } = diagnosis;
   const words = WORDS[lang];
   const { kind, machine, date } = facts.provenance;

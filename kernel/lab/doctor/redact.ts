@@ -1,5 +1,6 @@
 /** What a report must not tell: host name, user name, UUIDs, serial numbers, hardware addresses. */
 import { hostname, userInfo } from "node:os";
+import { P2pError, shown } from "../errors.js";
 import { Diagnosis } from "./diagnosis.js";
 
 const UUID = /\b(GPU|MIG)-[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/gi;
@@ -9,6 +10,14 @@ const LEAST_NAME = 3;
 
 /** The same diagnosis with each identifier replaced by one that tells only whether two are the same. */
 export function redacted(diagnosis: Diagnosis, names: readonly string[] = ownNames()): Diagnosis {
+  const areTexts = Array.isArray(names) && names.every((name) => typeof name === "string");
+  if (!(diagnosis instanceof Diagnosis) || !areTexts) {
+    throw new P2pError(
+      "usage",
+      `lab.redacted was given ${shown(diagnosis)}${areTexts ? "" : " and names that are none"}`,
+      "Give it what lab.doctor returned, and texts to leave out.",
+    );
+  }
   const seen = new Map<string, string>();
   const standIn = (found: string, prefix: string) => {
     const key = found.toLowerCase();
