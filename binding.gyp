@@ -18,6 +18,7 @@
         "native/device_code.cc",
         "native/device_limits.cc",
         "native/devices.cc",
+        "native/discard.cc",
         "native/driver_library.cc",
         "native/errors.cc",
         "native/event_object.cc",

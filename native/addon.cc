@@ -164,6 +164,7 @@ Napi::Object initialize(Napi::Env env, Napi::Object exports) {
   exports.Set("retainContext", Napi::Function::New<retainContext>(env, "retainContext"));
   exports.Set("nvmlFacts", Napi::Function::New<nvmlFacts>(env, "nvmlFacts"));
   exports.Set("nvmlState", Napi::Function::New<nvmlState>(env, "nvmlState"));
+  exports.Set("nvmlStateLater", Napi::Function::New<nvmlStateLater>(env, "nvmlStateLater"));
   exports.Set("nvmlClocks", Napi::Function::New<nvmlClocks>(env, "nvmlClocks"));
   exports.Set("nvmlPair", Napi::Function::New<nvmlPair>(env, "nvmlPair"));
   exports.Set("setup", Napi::Function::New<SetupObject::prepare>(env, "setup"));

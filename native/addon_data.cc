@@ -4,6 +4,8 @@
 #include <chrono>
 #include <thread>
 
+#include "discard.h"
+
 namespace p2p {
 
 namespace {
@@ -48,7 +50,7 @@ void AddonData::settle(const MemoryBlock* block) {
 bool AddonData::quiet() {
   const bool works = anyBusy(executors) || anyBusy(setups) || anyBusy(probes) || anyBusy(streams) ||
                      std::any_of(jobs.begin(), jobs.end(), [](const auto& job) { return !job->over(); });
-  return !works && releaseFinishedWork();
+  return !works && discardedAll() && releaseFinishedWork();
 }
 
 // The operating system takes back what is kept here.

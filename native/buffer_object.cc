@@ -1,9 +1,11 @@
 #include "buffer_object.h"
 
 #include <string>
+#include <utility>
 
 #include "addon_data.h"
 #include "arguments.h"
+#include "discard.h"
 #include "js_errors.h"
 
 namespace p2p {
@@ -54,6 +56,10 @@ BufferObject::BufferObject(const Napi::CallbackInfo& info) : Napi::ObjectWrap<Bu
   bytes_ = block->bytes();
   address_ = block->address();
   info.This().As<Napi::Object>().TypeTag(&kTag);
+}
+
+BufferObject::~BufferObject() {
+  discard(std::move(block_));
 }
 
 const Block& BufferObject::open() const {

@@ -23,6 +23,7 @@ class BufferObject : public Napi::ObjectWrap<BufferObject> {
 
   // Called by alloc only; JavaScript cannot make one by itself.
   explicit BufferObject(const Napi::CallbackInfo& info);
+  ~BufferObject() override;
   BufferObject(const BufferObject&) = delete;
   BufferObject& operator=(const BufferObject&) = delete;
 

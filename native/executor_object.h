@@ -5,7 +5,9 @@
 
 #include <memory>
 #include <type_traits>
+#include <utility>
 
+#include "discard.h"
 #include "executor.h"
 
 namespace p2p {
@@ -18,6 +20,7 @@ class ExecutorObject : public Napi::ObjectWrap<ExecutorObject> {
 
   // Called by prepare only; JavaScript cannot make one by itself.
   explicit ExecutorObject(const Napi::CallbackInfo& info);
+  ~ExecutorObject() override { discard(std::move(executor_)); }
   ExecutorObject(const ExecutorObject&) = delete;
   ExecutorObject& operator=(const ExecutorObject&) = delete;
 

@@ -6,9 +6,11 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "addon_data.h"
 #include "arguments.h"
+#include "discard.h"
 #include "js_errors.h"
 
 namespace p2p {
@@ -37,6 +39,7 @@ class HandleObject : public Napi::ObjectWrap<Self> {
     addonData(info.Env()).track(handle_);
     info.This().As<Napi::Object>().TypeTag(&Self::kTag);
   }
+  ~HandleObject() override { discard(std::move(handle_)); }
   HandleObject(const HandleObject&) = delete;
   HandleObject& operator=(const HandleObject&) = delete;
 

@@ -9,6 +9,7 @@
 #include "nvml_library.h"
 #include "nvml_pair.h"
 #include "nvml_state.h"
+#include "promise_worker.h"
 
 namespace p2p {
 
@@ -69,6 +70,12 @@ Napi::Array linksOf(Napi::Env env, const std::vector<Link>& links) {
   return list;
 }
 
+Napi::Object stateOf(Napi::Env env, const GpuState& state) {
+  Napi::Object object = objectOf(env, state);
+  object.Set("links", linksOf(env, state.links));
+  return object;
+}
+
 }  // namespace
 
 Napi::Object nvmlAvailability(Napi::Env env) {
@@ -101,10 +108,18 @@ Napi::Value nvmlState(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
   return throwing(env, [&]() -> Napi::Value {
     const Arguments arguments(info, "nvmlState", 1);
-    const GpuState state = gpuState(arguments.ordinal(0, "gpu"));
-    Napi::Object object = objectOf(env, state);
-    object.Set("links", linksOf(env, state.links));
-    return object;
+    return stateOf(env, gpuState(arguments.ordinal(0, "gpu")));
+  });
+}
+
+// Off the event loop: the counters of many links take the driver tens of milliseconds.
+Napi::Value nvmlStateLater(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  return throwing(env, [&]() -> Napi::Value {
+    const Arguments arguments(info, "nvmlStateLater", 1);
+    return PromiseWorker<GpuState>::start(
+        env, [gpu = arguments.ordinal(0, "gpu")] { return gpuState(gpu); },
+        [](Napi::Env finishing, GpuState& state) -> Napi::Value { return stateOf(finishing, state); });
   });
 }
 

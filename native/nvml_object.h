@@ -10,6 +10,7 @@ Napi::Object nvmlAvailability(Napi::Env env);
 
 Napi::Value nvmlFacts(const Napi::CallbackInfo& info);
 Napi::Value nvmlState(const Napi::CallbackInfo& info);
+Napi::Value nvmlStateLater(const Napi::CallbackInfo& info);
 Napi::Value nvmlClocks(const Napi::CallbackInfo& info);
 Napi::Value nvmlPair(const Napi::CallbackInfo& info);
 

@@ -5,7 +5,9 @@
 
 #include <memory>
 #include <type_traits>
+#include <utility>
 
+#include "discard.h"
 #include "probe.h"
 
 namespace p2p {
@@ -18,6 +20,7 @@ class ProbeObject : public Napi::ObjectWrap<ProbeObject> {
 
   // Called by prepare only; JavaScript cannot make one by itself.
   explicit ProbeObject(const Napi::CallbackInfo& info);
+  ~ProbeObject() override { discard(std::move(probe_)); }
   ProbeObject(const ProbeObject&) = delete;
   ProbeObject& operator=(const ProbeObject&) = delete;
 

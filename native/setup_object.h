@@ -5,7 +5,9 @@
 
 #include <memory>
 #include <type_traits>
+#include <utility>
 
+#include "discard.h"
 #include "ipc_memory.h"
 #include "setup_costs.h"
 
@@ -19,6 +21,7 @@ class SetupObject : public Napi::ObjectWrap<SetupObject> {
 
   // Called by prepare only; JavaScript cannot make one by itself.
   explicit SetupObject(const Napi::CallbackInfo& info);
+  ~SetupObject() override { discard(std::move(costs_)); }
   SetupObject(const SetupObject&) = delete;
   SetupObject& operator=(const SetupObject&) = delete;
 
@@ -40,6 +43,7 @@ class ExportObject : public Napi::ObjectWrap<ExportObject> {
 
   // Called by prepare only; JavaScript cannot make one by itself.
   explicit ExportObject(const Napi::CallbackInfo& info);
+  ~ExportObject() override { discard(std::move(memory_)); }
   ExportObject(const ExportObject&) = delete;
   ExportObject& operator=(const ExportObject&) = delete;
 

@@ -213,7 +213,10 @@ export interface GpuState {
   readonly missing: Readonly<Record<string, string>>;
 }
 
-/** Every GPU that a program touches, right before and right after its timing pass. */
+/**
+ * Every GPU that a program touches, right before and right after its timing pass. Counters, temperature and power of `before`
+ * are read while the program is prepared: what verifying it moves is in the difference.
+ */
 export interface RunState {
   readonly before: readonly GpuState[];
   readonly after: readonly GpuState[];

@@ -119,6 +119,8 @@ export interface NativeNvml {
   nvmlFacts(gpu: number): NvmlFacts;
   /** For before and after each measurement. */
   nvmlState(gpu: number): NvmlState;
+  /** The same off the event loop: the counters of many links take tens of milliseconds. */
+  nvmlStateLater(gpu: number): Promise<NvmlState>;
   /** The cheapest part of the state. */
   nvmlClocks(gpu: number): NvmlClocks;
   nvmlPair(from: number, to: number): NvmlPair;

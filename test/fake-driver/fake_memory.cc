@@ -8,6 +8,7 @@
 #include "fake_context.h"
 #include "fake_settings.h"
 #include "fake_space.h"
+#include "fake_worker.h"
 
 using namespace p2p::cu;
 
@@ -148,6 +149,7 @@ Result cuMemAlloc_v2(DevicePtr* address, std::size_t bytes) {
 
 Result cuMemFree_v2(DevicePtr address) {
   ENTER("cuMemFree_v2");
+  if (freeNs() > 0) sleepNs(freeNs());
   const Result state = currentState();
   return leaveAllocation(address, {Kind::kDevice, Kind::kPool}) ? state : kInvalidValue;
 }

@@ -88,6 +88,11 @@ std::size_t corruptOffset() {
   return once;
 }
 
+std::uint64_t freeNs() {
+  static const auto once = static_cast<std::uint64_t>(number("P2PLAB_FAKE_FREE_NS", 0));
+  return once;
+}
+
 std::uint64_t copyNs() {
   static const auto once = static_cast<std::uint64_t>(number("P2PLAB_FAKE_DELAY_NS", 0));
   return once;

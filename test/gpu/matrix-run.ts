@@ -75,7 +75,7 @@ async function main(what: string): Promise<void> {
   const measured: MatrixCell[] = [];
   for (const { name, program, bandwidth } of cells) {
     const run = await machine.run(program, {
-      ...(bandwidth ? { mode: "throughput" as const, batch: 4 } : {}),
+      ...(bandwidth ? { mode: "throughput" as const } : {}),
       sampling: { warmup: 1, target: 0.02, minSamples: 5, maxSamples: 200, budgetMs: 500 },
     });
     const { medianNs, converged } = run.samples.convergence;

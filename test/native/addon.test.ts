@@ -140,6 +140,24 @@ function register(): void {
     assert.equal(lines, [true, false]);
   });
 
+  test("memory that the collector frees keeps nothing waiting, and is gone at the end", () => {
+    const { child, live } = leftBy(
+      `(() => { for (let i = 0; i < 5; i++) addon.alloc("device", 0, 64); })();
+       let turns = 0;
+       const timer = setInterval(() => turns++, 1);
+       const begin = performance.now();
+       gc();
+       while (performance.now() - begin < 200) await new Promise((resolve) => setTimeout(resolve, 5));
+       clearInterval(timer);
+       print(turns);`,
+      { P2PLAB_FAKE_FREE_NS: "100000000" },
+    );
+    assert.is(child.status, 0, child.stderr);
+    // 500 ms of freeing at once would have let none through.
+    assert.ok(child.lines[0] > 10, `${child.lines[0]} turns in 200 ms`);
+    assert.equal(live, NOTHING);
+  });
+
   test("an executor that is collected during its call lets the call end", () => {
     const { lines } = inChild(
       `let executor = await addon.prepare(push());

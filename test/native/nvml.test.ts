@@ -24,7 +24,7 @@ const CASES: readonly [string, string, Record<string, string>?][] = [
   [
     "two readings tell what changed between them, of the GPU and link that changed",
     "states",
-    { P2PLAB_FAKE_NVML: "0/smClock=1200@2,0/events=0x24@2,0/replay:3=7@3,0/tx:3=4@3,0/foreign=40@2" },
+    { P2PLAB_FAKE_NVML: "0/smClock=1200@2,0/events=0x24@2,0/replay:3=7@2,0/tx:3=4@2,0/foreign=40@2" },
   ],
   ["clocks events have names, unknown ones their bit", "event-names"],
   ["a library of which every call fails knows no GPU", "all-fails", { P2PLAB_FAKE_NVML_FAIL: "*=999" }],

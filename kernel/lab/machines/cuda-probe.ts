@@ -38,6 +38,8 @@ export async function runProbe(
 ): Promise<Run> {
   const operation = program.data.operations[0] as ProbeOperation;
   try {
+    // What takes long to read is read while the memory is made.
+    const read = reader.read(program.gpus);
     const rows = probeRowsOf(program, operation, (from, to) => addon.peer(from, to).access);
     const probe = await addon.prepareProbe(rows);
     const cancel = () => probe.cancel();
@@ -49,11 +51,11 @@ export async function runProbe(
       const checks = await probe.check(series.deadlineMs);
       const verification = verificationOf(program, operation, checks);
       const sampling = samplingFor(options, addon, program, operation);
-      const before = reader.read(program.gpus);
+      const before = reader.withClocks(await read);
       const samples = await (operation.kind === "message-passing"
         ? series.run(launchesOf(operation.rounds).launches, sampling)
         : series.sample(sampling));
-      const after = reader.read(program.gpus);
+      const after = await reader.read(program.gpus);
       if (operation.kind !== "load") verificationOf(program, operation, await probe.check(series.deadlineMs));
       const facts = series.facts(ownersOf(program, operation, checks));
       return {

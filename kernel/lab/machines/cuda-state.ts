@@ -29,17 +29,37 @@ export class StateReader {
     return attempt(() => this.#nvml.nvmlPair(from, to));
   }
 
-  /** The state of several GPUs; or why one of them cannot be asked. */
-  read(gpus: readonly number[]): Reading[] | string {
+  /** The state of several GPUs, read while other work goes on; or why one of them cannot be asked. Never rejects. */
+  async read(gpus: readonly number[]): Promise<Readings> {
     const readings: Reading[] = [];
-    for (const gpu of gpus) {
-      const state = attempt(() => this.#nvml.nvmlState(gpu));
-      if (typeof state === "string") return state;
-      readings.push({ gpu, state, facts: this.facts(gpu) });
+    try {
+      for (const gpu of gpus) {
+        const state = await this.#nvml.nvmlStateLater(gpu);
+        readings.push({ gpu, state, facts: this.facts(gpu) });
+      }
+    } catch (error) {
+      return messageOf(error);
     }
     return readings;
   }
+
+  /** The same readings with the clocks and links of this moment, which cost little. */
+  withClocks(readings: Readings): Readings {
+    if (typeof readings === "string") return readings;
+    return readings.map((reading) => {
+      const clocks = this.clocks(reading.gpu);
+      if (typeof clocks === "string") return reading;
+      const { missing, ...values } = clocks;
+      return {
+        ...reading,
+        state: { ...reading.state, ...values, missing: { ...reading.state.missing, ...missing } },
+      };
+    });
+  }
 }
+
+/** Those of several GPUs; or why there are none. */
+export type Readings = Reading[] | string;
 
 /** One GPU at one moment, as NVML tells it. */
 export interface Reading {
@@ -67,8 +87,8 @@ export function isIdle(clocks: NvmlClocks): boolean {
 
 /** Both readings in the form that goes with a run; or why there is none. */
 export function runState(
-  before: Reading[] | string,
-  after: Reading[] | string,
+  before: Readings,
+  after: Readings,
 ): { state: RunState | null; stateReason: string | null } {
   const reason = typeof before === "string" ? before : typeof after === "string" ? after : null;
   if (typeof before === "string" || typeof after === "string") return { state: null, stateReason: reason };

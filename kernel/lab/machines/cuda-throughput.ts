@@ -169,11 +169,20 @@ function joined(a: Float64Array, b: Float64Array, divisor: number): Float64Array
   return both;
 }
 
-/** About how long an iteration takes, by the host. */
+/** About how long an iteration takes, by the host; a long one need not be seen often. */
 async function pilot(executor: NativeExecutor, signal: AbortSignal | undefined): Promise<number> {
+  const oneNs = await iterationNs(executor, 2, signal);
+  return oneNs >= BATCH_MS * 1e6 ? oneNs : await iterationNs(executor, PILOT_ITERATIONS, signal);
+}
+
+async function iterationNs(
+  executor: NativeExecutor,
+  iterations: number,
+  signal: AbortSignal | undefined,
+): Promise<number> {
   throwIfCancelled(signal);
-  const totalNs = new Float64Array(PILOT_ITERATIONS);
-  const { cancelled } = await executor.time(totalNs, new Float64Array(PILOT_ITERATIONS), DEADLINE_MS);
+  const totalNs = new Float64Array(iterations);
+  const { cancelled } = await executor.time(totalNs, new Float64Array(iterations), DEADLINE_MS);
   if (cancelled) throwIfCancelled(signal, true);
   // The first iteration finds nothing warm.
   return Math.max(1, median(totalNs.subarray(1)));

@@ -22,7 +22,7 @@ import { runProbe } from "./cuda-probe.js";
 import { nativeProgramOf } from "./cuda-program.js";
 import { sample } from "./cuda-sample.js";
 import { runSetup } from "./cuda-setup.js";
-import { runState, StateReader } from "./cuda-state.js";
+import { type Readings, runState, StateReader } from "./cuda-state.js";
 import { taints } from "./cuda-taint.js";
 import { throughput } from "./cuda-throughput.js";
 import { trace, traceIterationsOf } from "./cuda-trace.js";
@@ -148,6 +148,9 @@ export class CudaMachine implements Machine {
     if (program.kind === "probe")
       return await runProbe(this.#addon, this.#reader, program, options, this.provenance);
     const sampling = checkedOptions(options);
+    // What takes long to read is read while memory is made, and again while it is given back.
+    const before = this.#reader.read(program.gpus);
+    let measured: Measured;
     try {
       const executor = await this.#addon.prepare(
         nativeProgramOf(program, (from, to) => this.#addon.peer(from, to).access),
@@ -157,7 +160,7 @@ export class CudaMachine implements Machine {
       const guard = new Guard();
       try {
         await this.#prober.ended();
-        return await this.#measure(guard.watch(executor, program), program, sampling, options);
+        measured = await this.#measure(guard.watch(executor, program), program, sampling, options, before);
       } finally {
         options.signal?.removeEventListener("abort", cancel);
         this.#hung = guard.hung;
@@ -166,6 +169,10 @@ export class CudaMachine implements Machine {
     } catch (error) {
       throw translate(error);
     }
+    const [early, late] = [measured.early, await measured.late];
+    const states = typeof early !== "string" && typeof late !== "string" ? taints(early, late) : [];
+    const { run, taken } = measured;
+    return { ...run, ...runState(early, late), warnings: [...run.warnings, ...states, ...taken] };
   }
 
   async #measure(
@@ -173,12 +180,14 @@ export class CudaMachine implements Machine {
     program: Program,
     sampling: Sampling,
     options: RunOptions,
-  ): Promise<Run> {
+    before: Promise<Readings>,
+  ): Promise<Measured> {
     const verification = await verify(executor, program);
+    const counted = await before;
     throwIfCancelled(options.signal);
     const graph = program.data.submit === "graph" ? await graphCosts(executor) : null;
     const unsettled = await this.#waker.wake(executor, program.gpus, options.signal);
-    const before = this.#reader.read(program.gpus);
+    const early = this.#reader.withClocks(counted);
     const batches =
       options.mode === "throughput"
         ? await throughput(
@@ -191,13 +200,14 @@ export class CudaMachine implements Machine {
           )
         : null;
     const samples = batches?.samples ?? (await sample(executor, sampling, options.signal));
-    const after = this.#reader.read(program.gpus);
+    const late = this.#reader.read(program.gpus);
+    // Nothing may go on beside a trace.
+    if (options.trace) await late;
     const traced = options.trace ? await trace(executor, program, options) : null;
-    const warnings = [...profilerWarnings(), ...unsettled];
-    if (typeof before !== "string" && typeof after !== "string") warnings.push(...taints(before, after));
-    for (const part of [batches, graph, traced])
-      if (part && "warnings" in part) warnings.push(...part.warnings);
-    return {
+    const taken = [batches, graph, traced].flatMap((part) =>
+      part && "warnings" in part ? part.warnings : [],
+    );
+    const run: Run = {
       program,
       mode: batches ? "throughput" : "latency",
       provenance: { ...this.provenance, date: new Date().toISOString() },
@@ -207,9 +217,9 @@ export class CudaMachine implements Machine {
       verification,
       ...(batches && { throughput: batches.throughput }),
       ...(graph && { graph: graph.costs }),
-      ...runState(before, after),
-      warnings,
+      warnings: [...profilerWarnings(), ...unsettled],
     };
+    return { run, early, late, taken };
   }
 
   #requireOpen(): void {
@@ -245,6 +255,15 @@ export class CudaMachine implements Machine {
       );
     }
   }
+}
+
+/** A run without the state of its GPUs, which may still be being read. */
+interface Measured {
+  readonly run: Run;
+  readonly early: Readings;
+  readonly late: Promise<Readings>;
+  /** Warnings of how it was measured. */
+  readonly taken: readonly string[];
 }
 
 /** How many GPUs the system has device nodes of: known without starting the driver, and 0 where they have other names. */
