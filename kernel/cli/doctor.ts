@@ -1,5 +1,6 @@
 import { parseArgs } from "node:util";
-import { lab, P2pError } from "../lab/index.js";
+import { lab, P2pError, requireWritable, writeFileAtomic } from "../lab/index.js";
+import { renderDoctorReport } from "../notebook/index.js";
 import { type Command, interruptible, progress } from "./command.js";
 
 /** Neither healthy nor ill: it could not be looked at. */
@@ -8,7 +9,7 @@ const COULD_NOT_LOOK = 3;
 export const doctor: Command = {
   name: "doctor",
   usage:
-    "doctor [--json | --html FILE] [--lang en|zh] [--all] [--redact] [--no-ladder] [--deadline SECONDS] [--snapshot FOLDER]",
+    "doctor [--json | --html FILE] [--lang en|zh] [--all] [--[no-]redact] [--no-ladder] [--deadline SECONDS] [--snapshot FOLDER]",
   describes:
     "what this machine is, what is wrong with it for transfers between GPUs, and how to mend it; exit code 0 healthy, " +
     "1 warnings, 2 failures, 3 could not look",
@@ -34,7 +35,9 @@ async function examine(args: string[]): Promise<number> {
       json: { type: "boolean", default: false },
       lang: { type: "string", default: "en" },
       all: { type: "boolean", default: false },
+      html: { type: "string" },
       redact: { type: "boolean", default: false },
+      "no-redact": { type: "boolean", default: false },
       "no-ladder": { type: "boolean", default: false },
       deadline: { type: "string" },
       snapshot: { type: "string" },
@@ -44,14 +47,23 @@ async function examine(args: string[]): Promise<number> {
   if (lang !== "en" && lang !== "zh") {
     throw new P2pError("usage", `no language "${lang}"`, "Use en or zh.");
   }
+  if (values.json && values.html !== undefined) {
+    throw new P2pError("usage", "both --json and --html", "Choose one of them.");
+  }
+  if (values.html !== undefined) requireWritable(values.html);
   const options = {
     ladder: !values["no-ladder"],
     ...(values.snapshot === undefined ? {} : { snapshot: values.snapshot }),
     ...(values.deadline === undefined ? {} : { deadlineS: Number(values.deadline) }),
   };
   const found = await interruptible((signal) => lab.doctor({ ...options, signal }));
-  const shown = values.redact ? lab.redacted(found) : found;
-  if (values.json) {
+  // A report is made to be passed on.
+  const redact = values.redact || (values.html !== undefined && !values["no-redact"]);
+  const shown = redact ? lab.redacted(found) : found;
+  if (values.html !== undefined) {
+    writeFileAtomic(values.html, renderDoctorReport(shown, lang));
+    process.stdout.write(`${values.html}\n`);
+  } else if (values.json) {
     process.stdout.write(`${JSON.stringify(shown.json(), null, 1)}\n`);
   } else {
     const width = process.stdout.columns ?? 100;

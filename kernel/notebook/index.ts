@@ -1,4 +1,5 @@
 export { formatNotebook, writeNotebook } from "./canonical.js";
+export { renderDoctorReport } from "./doctor-report.js";
 export { makeWritableFolder } from "./folder.js";
 export {
   installKernel,
@@ -14,7 +15,8 @@ export {
   parseNotebook,
   readNotebook,
 } from "./nbformat.js";
-export { plotlyFile, renderReport } from "./report.js";
+export { plotlyFile } from "./page.js";
+export { renderReport } from "./report.js";
 export {
   type CellFailure,
   type ExecutedNotebook,

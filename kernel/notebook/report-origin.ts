@@ -27,9 +27,7 @@ function originLines(notebook: Notebook): string[] {
   const machines = run.machines as readonly lab.Provenance[];
   const distinct = [...new Map(machines.map((origin) => [JSON.stringify(origin), origin])).values()];
   if (distinct.length === 0) return [line("unknown", "没有打开任何机器 no machine was opened", when)];
-  return distinct.map(({ kind, machine, date, source }) =>
-    line(kind, KINDS[kind] ?? kind, machine, date.slice(0, 10), source, when),
-  );
+  return distinct.map((origin) => provenanceLine(origin, when));
 }
 
 function failureLine(notebook: Notebook): string[] {
@@ -38,6 +36,11 @@ function failureLine(notebook: Notebook): string[] {
   );
   if (failed.length === 0) return [];
   return [line("failed", `有${failed.length}个单元出错 ${failed.length} CELL(S) FAILED`)];
+}
+
+/** The band of what is all of one provenance. */
+export function provenanceLine({ kind, machine, date, source }: lab.Provenance, when = ""): string {
+  return line(kind, KINDS[kind] ?? kind, machine, date.slice(0, 10), source, when);
 }
 
 function line(kind: string, headline: string, ...facts: string[]): string {

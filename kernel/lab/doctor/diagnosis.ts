@@ -80,6 +80,6 @@ export class Diagnosis implements Examined {
   }
 
   [richDisplay](): MimeBundle {
-    return { "text/html": diagnosisHtml(this, "zh"), "text/plain": this.text({ lang: "zh" }) };
+    return { "text/html": diagnosisHtml(this, { lang: "zh" }), "text/plain": this.text({ lang: "zh" }) };
   }
 }

@@ -1,5 +1,6 @@
 import { P2pError, shown } from "../errors.js";
 import { interruptSignal } from "../interrupt.js";
+import { throwIfCancelled } from "../machines/cuda-calls.js";
 import { assemble, readFiles } from "./assemble.js";
 import { examine } from "./checks/all.js";
 import { Diagnosis } from "./diagnosis.js";
@@ -35,19 +36,39 @@ export async function doctor(options: DoctorOptions = {}): Promise<Diagnosis> {
   const environment = Object.fromEntries(
     Object.entries(process.env).filter((entry): entry is [string, string] => entry[1] !== undefined),
   );
+  throwIfCancelled(signal);
   const look = mayHaveGpus() ? new DriverLook(deadlineS * 1000) : null;
   try {
     const answering = look?.answers ?? noAnswers("no NVIDIA GPU on the bus, and no driver of one");
-    const [{ files, late }, driver] = await Promise.all([lookAtFiles(environment), answering]);
+    const looking = Promise.all([lookAtFiles(environment), answering]);
+    const [{ files, late }, driver] = await Promise.race([looking, stopped(signal)]);
     const refused = whyNoLadder(options, environment);
     const climbing = refused === null ? climbLadder(driver, ladderS * 1000, signal) : noLadder(refused);
-    const watching = look && driver.gpus.length > 1 && look.watch(driver, WATCH_EVERY_MS, climbing);
-    const [ladder, loaded] = await Promise.all([climbing, watching]);
+    const watching = look && refused === null && driver.gpus.length > 1;
+    const [ladder, seen] = await Promise.all([
+      climbing,
+      watching ? look.watch(driver, WATCH_EVERY_MS, climbing) : new Map(),
+    ]);
+    const loaded = ladder.verdicts.some((verdict) => verdict.outcome !== "no-p2p") ? seen : new Map();
     const origin = { kind: "measured", date: new Date().toISOString(), source: "doctor" } as const;
-    return examined(assemble({ files, driver, ladder, loaded: loaded || new Map(), late, origin }));
+    return examined(assemble({ files, driver, ladder, loaded, late, origin }));
   } finally {
     await look?.close();
   }
+}
+
+/** Settles only when the signal stops the work, with the error that says so. */
+function stopped(signal: AbortSignal | undefined): Promise<never> {
+  return new Promise((_, reject) => {
+    const stop = () => {
+      try {
+        throwIfCancelled(signal);
+      } catch (error) {
+        reject(error);
+      }
+    };
+    signal?.addEventListener("abort", stop, { once: true });
+  });
 }
 
 function whyNoLadder(options: DoctorOptions, environment: Readonly<Record<string, string>>): string | null {

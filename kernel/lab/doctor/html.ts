@@ -13,6 +13,9 @@ const COLOURS: Readonly<Record<Status, string>> = {
   skip: "#52606D",
 };
 
+/** Column of the table that only warnings and failures have. */
+const CONSEQUENCE = 3;
+
 const WORDS = {
   en: {
     status: ["healthy", "warnings", "failures", "no NVIDIA GPU here"],
@@ -30,13 +33,21 @@ const WORDS = {
   },
 } as const;
 
-/** @param open whether what holds is unfolded, as on paper it must be. */
-export function diagnosisHtml(diagnosis: Examined, lang: Language, open = false): string {
+export interface HtmlOptions {
+  readonly lang: Language;
+  /** Whether what holds is unfolded, as on paper it must be; default false. */
+  readonly open?: boolean;
+  /** HTML that stands below the topology, such as the place of its figure. */
+  readonly figure?: string;
+}
+
+export function diagnosisHtml(diagnosis: Examined, options: HtmlOptions): string {
+  const { lang, open = false, figure = "" } = options ?? {};
   if (!diagnosis?.facts?.provenance || !Array.isArray(diagnosis.findings) || !Object.hasOwn(WORDS, lang)) {
     throw new P2pError(
       "usage",
       `lab.diagnosisHtml was given ${shown(diagnosis)} in language ${shown(lang)}`,
-      `Give it what lab.doctor returned, and one of ${Object.keys(WORDS).join(", ")}.`,
+      `Give it what lab.doctor returned, and { lang } with one of ${Object.keys(WORDS).join(", ")}.`,
     );
   }
   const { facts, findings, exitStatus } = diagnosis;
@@ -49,27 +60,29 @@ export function diagnosisHtml(diagnosis: Examined, lang: Language, open = false)
   return [
     `<p><b style="color:${colour}">${escapeHtml(words.status[exitStatus])}</b> · ${escapeHtml(machine)} · ${kind} · ${escapeHtml(date.slice(0, 10))}</p>`,
     gpusHtml(diagnosis, words.gpus),
-    sorted.length > 0 ? findingsHtml(sorted, lang) : "",
+    sorted.length > 0 ? findingsHtml(sorted, lang, true) : "",
     topologyHtml(diagnosis, words.topology),
-    `<details${open ? " open" : ""}><summary>${escapeHtml(words.rest)} (${rest.length})</summary>${findingsHtml(rest, lang)}</details>`,
+    figure,
+    `<details${open ? " open" : ""}><summary>${escapeHtml(words.rest)} (${rest.length})</summary>${findingsHtml(rest, lang, false)}</details>`,
   ]
     .filter(Boolean)
     .join("\n");
 }
 
-function findingsHtml(findings: readonly Finding[], lang: Language): string {
+/** @param bad whether they are warnings and failures, whose consequences are told. */
+function findingsHtml(findings: readonly Finding[], lang: Language, bad: boolean): string {
   const rows = findings.map((finding) => {
-    const bad = finding.status === "fail" || finding.status === "warn";
     const cells = [
       `<b style="color:${COLOURS[finding.status]}">${finding.status}</b>`,
       `${escapeHtml(finding.title[lang])}<br><a href="${escapeHtml(finding.source)}"><code>${escapeHtml(finding.id)}</code></a>`,
       escapeHtml(finding.evidence[lang]),
-      bad ? escapeHtml(finding.consequence[lang]) : "",
+      ...(bad ? [escapeHtml(finding.consequence[lang])] : []),
       finding.fix ? escapeHtml(finding.fix[lang]) : "",
     ];
     return `<tr>${cells.map((cell) => `<td style="text-align:left;vertical-align:top">${cell}</td>`).join("")}</tr>`;
   });
-  const head = WORDS[lang].head.map((word) => `<th style="text-align:left">${word}</th>`).join("");
+  const titles = WORDS[lang].head.filter((_, i) => bad || i !== CONSEQUENCE);
+  const head = titles.map((word) => `<th style="text-align:left">${word}</th>`).join("");
   return `<table><thead><tr>${head}</tr></thead><tbody>${rows.join("")}</tbody></table>`;
 }
 

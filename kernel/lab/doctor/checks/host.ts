@@ -118,7 +118,8 @@ function cpuAffinity(facts: MachineFacts): Judgement {
   const told = facts.gpus.flatMap((gpu) =>
     gpu.device?.cpus ? [{ gpu, near: cpusOf(gpu.device.cpus) }] : [],
   );
-  if (told.length === 0) return unread(facts.gpus[0]?.device?.missing.cpus ?? facts.pci.reason ?? undefined);
+  if (told.length === 0)
+    return unread(facts.gpus[0]?.device?.missing.cpus ?? facts.pci.reason ?? "sysfs shows no GPU here");
   const far = told.filter(({ near }) => near.size > 0 && ![...near].some((cpu) => allowed.has(cpu)));
   if (far.length === 0) return pass(plain(allowedCpus));
   const list = few(far.map(({ gpu }) => `GPU ${gpu.index} (${gpu.device?.cpus})`));

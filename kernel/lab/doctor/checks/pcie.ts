@@ -319,7 +319,8 @@ function pcieErrors(facts: MachineFacts): Judgement {
   const told = facts.pci.devices.flatMap((device) =>
     near.has(device.address) && device.errors ? [{ device, errors: device.errors }] : [],
   );
-  if (told.length === 0) return unread(facts.pci.devices[0]?.missing.errors ?? noSeat(facts));
+  const silent = facts.pci.devices.find((device) => near.has(device.address));
+  if (told.length === 0) return unread(silent?.missing.errors ?? noSeat(facts));
   const lost = told.filter(({ errors }) => errors.fatal + errors.nonFatal > 0);
   const many = told.filter(({ errors }) => errors.correctable >= MANY_CORRECTED);
   if (lost.length > 0) {
