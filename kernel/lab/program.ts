@@ -73,7 +73,7 @@ export class Program {
       | { host: "pinned" | "pageable"; bytes: Bytes },
   ): Program {
     this.#mustBeNew("buffer", name, this.data.buffers);
-    requireOptions("buffer()", spec, ["gpu", "host", "bytes", "allocator"]);
+    requireOptions("buffer()", spec, ["gpu", "host", "bytes", "allocator", "name"]);
     return this.#with({
       buffers: [...this.data.buffers, { name, place: placeOf(spec), bytes: parseBytes(spec.bytes) }],
     });
@@ -82,7 +82,8 @@ export class Program {
   /** Adds a non-blocking stream on a GPU. */
   stream(name: string, spec: { gpu: number }): Program {
     this.#mustBeNew("stream", name, this.data.streams);
-    requireOptions("stream()", spec, ["gpu"]);
+    // What another program says of a stream of its own may be given as it is.
+    requireOptions("stream()", spec, ["gpu", "name"]);
     return this.#with({ streams: [...this.data.streams, { name, gpu: ordinal(spec.gpu) }] });
   }
 

@@ -112,9 +112,19 @@ export function breakdown(parts: Table, options: FigureOptions = {}): Figure {
 
 /** Path and size of a row, and what else differs among the rows. */
 function namesOf(rows: readonly Row[]): (row: Row) => string {
-  const more = ["from", "to", "engine", "sync", "submit", "provenance", "machine"].filter(
-    (column) => new Set(rows.map((row) => row[column])).size > 1,
-  );
+  const count = (...columns: string[]) =>
+    new Set(rows.map((row) => JSON.stringify(columns.map((column) => row[column])))).size;
+  // Where the kind tells the machines apart, their names, which the subtitle gives, would only make the labels long.
+  const byKind = count("provenance") === count("provenance", "machine");
+  const more = [
+    "from",
+    "to",
+    "engine",
+    "sync",
+    "submit",
+    "provenance",
+    ...(byKind ? [] : ["machine"]),
+  ].filter((column) => count(column) > 1);
   return (row) =>
     [
       textIn(row, "path"),

@@ -62,7 +62,7 @@ export class Figure {
     const { style, origins, layout } = parts;
     const named = origins === null ? [] : originTexts(origins, style);
     const origin = named.join(style.say("；", "; "));
-    const simulated = origins?.some((o) => o.provenance === "simulated") ?? false;
+    const simulated = origins?.some((o) => kindsOf(o).includes("simulated")) ?? false;
     const unknown = origins?.length === 0;
     // One line where they all fit, else one for each.
     const fits = wrap(origin, TEXT_WIDTH, SMALL).length <= 1;
@@ -146,13 +146,18 @@ export function safe(text: string): string {
   return text.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
 }
 
+/** Kinds of an origin: an entry of the ledger whose evidence is of several names them all, `recorded + simulated`. */
+function kindsOf({ provenance }: Origin): string[] {
+  return provenance.split(" + ");
+}
+
 function originTexts(origins: readonly Origin[], style: Style): string[] {
   if (origins.length === 0) return [style.say("来源未注明 provenance not stated", "provenance not stated")];
   const named = origins.slice(0, NAMED_ORIGINS).map((o) => {
-    const words = Object.hasOwn(KINDS, o.provenance)
-      ? (KINDS[o.provenance] as readonly [string, string])
-      : null;
-    return `${words ? style.say(words[0], words[1]) : o.provenance} · ${o.machine} · ${o.date}`;
+    const words = kindsOf(o).map((kind) =>
+      Object.hasOwn(KINDS, kind) ? style.say(...(KINDS[kind] as readonly [string, string])) : kind,
+    );
+    return `${words.join(" + ")} · ${o.machine} · ${o.date}`;
   });
   const rest = origins.length - named.length;
   if (rest > 0) {

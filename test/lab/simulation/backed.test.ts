@@ -9,7 +9,7 @@ import { collectives } from "../../../kernel/lab/measure/collectives.js";
 import { litmus } from "../../../kernel/lab/measure/litmus.js";
 import { matrix } from "../../../kernel/lab/measure/matrix.js";
 import { sweep } from "../../../kernel/lab/measure/sweep.js";
-import type { Table } from "../../../kernel/lab/measure/table.js";
+import { type Table, tableOf } from "../../../kernel/lab/measure/table.js";
 import { transfer } from "../../../kernel/lab/measure/transfer.js";
 import { whatIf } from "../../../kernel/lab/measure/what-if.js";
 import { open, opened } from "../../../kernel/lab/open.js";
@@ -80,7 +80,25 @@ backed("a breakdown fits the sizes of each source apart", async () => {
     assert.is(rows[0]?.[column], recorded?.[column], column);
     assert.is(rows[1]?.[column], model?.[column], column);
   }
-  assert.match(String(plot.breakdown(await breakdown(both, options))), /1 MiB simulated/);
+  assert.match(String(plot.breakdown(await breakdown(both, options))), /1 MiB simulated =/);
+});
+
+backed("an entry of the ledger whose evidence is of both is drawn as simulated", async () => {
+  const evidence = {
+    kind: "claim",
+    id: "mixed",
+    says: "s",
+    result: "supported",
+    evidence: "",
+    entered: "2026-11-30T00:00:00Z",
+    machine: "a + twin of a",
+    provenance: "recorded + simulated",
+    date: "2026-11-30",
+  };
+  const columns = ["quantity", "claimed_low", "claimed_high", "found_low", "found_high"];
+  const figure = plot.ledger(tableOf([evidence], [...Object.keys(evidence), ...columns]), { lang: "en" });
+  assert.match(JSON.stringify(figure.layout), /watermark/);
+  assert.match(String(figure), /recorded from a real machine \+ SIMULATED, not a measurement/);
 });
 
 backed("what is held against each other comes from one of the two", async () => {
