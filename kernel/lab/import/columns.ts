@@ -66,6 +66,8 @@ const MISSING =
   /^(|-|n\/?a|\[n\/?a\]|nan|-nan|inf|-inf|infinity|null|none|<undefined>|not supported|\[not supported\])$/i;
 
 export function isMissing(cell: string): boolean {
+  const first = cell.charCodeAt(0);
+  if (first >= 48 && first <= 57) return false;
   return cell.length < 20 && MISSING.test(cell.trim());
 }
 
@@ -83,8 +85,9 @@ export function parseCells(
   const hasNumber = columns.map(() => false);
   for (const row of rows()) {
     for (let i = 0; i < columns.length; i++) {
+      if (!isNumber[i]) continue;
       const cell = row[i] ?? "";
-      if (!isNumber[i] || isMissing(cell)) continue;
+      if (isMissing(cell)) continue;
       if (looksNumeric(cell)) hasNumber[i] = true;
       else if (columns[i]?.quantity === null) isNumber[i] = false;
     }
@@ -96,7 +99,8 @@ export function parseCells(
   let ambiguous = 0;
   let odd = 0;
   for (const row of rows()) {
-    columns.forEach(({ quantity, whole }, i) => {
+    for (let i = 0; i < columns.length; i++) {
+      const { quantity, whole } = columns[i] as PrintedColumn;
       const column = values[i] as (number | string | null)[];
       const cell = row[i] ?? "";
       if (isMissing(cell)) {
@@ -110,7 +114,7 @@ export function parseCells(
       } else {
         column.push(kept(cell.trim(), words[i] as Map<string, string>));
       }
-    });
+    }
   }
   if (ambiguous > 0) {
     notes.push(
@@ -158,6 +162,7 @@ function* numericCells(numeric: readonly boolean[], rows: Iterable<readonly stri
 }
 
 function looksNumeric(cell: string): boolean {
+  if (cell.length < 20 && /^\d+(?:\.\d+)?$/.test(cell)) return true;
   return (
     isMissing(cell) ||
     (cell.length < 60 && /^\s*[-+]?[\d.,\u00a0\u202f'’]*\d(?:[eE][-+]?\d+)?\s*$/.test(cell))

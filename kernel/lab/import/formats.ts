@@ -9,6 +9,7 @@ import { importer as ncuCsv } from "./ncu-csv.js";
 import { importer as nsysSqlite } from "./nsys-sqlite.js";
 import { importer as nsysStats } from "./nsys-stats.js";
 import { importer as nvbandwidth } from "./nvbandwidth.js";
+import { importer as nvidiaSmiQ } from "./nvidia-smi-q.js";
 import { importer as nvidiaSmiText } from "./nvidia-smi-text.js";
 import { importer as nvidiaSmiXml } from "./nvidia-smi-xml.js";
 import { importer as nvprofCsv } from "./nvprof-csv.js";
@@ -31,6 +32,7 @@ export const IMPORTERS: readonly Importer[] = [
   nsysSqlite,
   nsysStats,
   nvbandwidth,
+  nvidiaSmiQ,
   nvidiaSmiText,
   nvidiaSmiXml,
   nvprofCsv,

@@ -2,7 +2,7 @@ import { P2pError } from "../errors.js";
 import { Imported, type Importer } from "./importer.js";
 import { machineOf } from "./machine-name.js";
 import { numberIn } from "./number.js";
-import { recordsTable, type Value } from "./records.js";
+import { entryOf, recordsTable, type Value } from "./records.js";
 import { headText, textOf } from "./text.js";
 
 const SHMOO =
@@ -29,7 +29,7 @@ export const bandwidthTestImporter: Importer = {
       const [, what, gbps, seconds, bytes, devices] = SHMOO.exec(line) ?? [];
       if (what === undefined) return [];
       const [direction = "", memory = null] = what.split("-");
-      const [from = null, to = null] = DIRECTIONS[direction] ?? [];
+      const [from = null, to = null] = entryOf(DIRECTIONS, direction) ?? [];
       return [
         {
           direction,

@@ -2,6 +2,7 @@ import type { CopyKind, Timeline } from "../timeline.js";
 import { endsOf } from "./cuda-names.js";
 import type { ImportOrigin } from "./importer.js";
 import { Lanes } from "./lanes.js";
+import { entryOf } from "./records.js";
 import { Draft, TimelineBuilder } from "./timeline-builder.js";
 
 /** Which columns of a printed trace hold what. */
@@ -65,7 +66,9 @@ export function gpuTimeline(
     draft.process = numberOf(at(names.process, row), -1);
     draft.device = ordinalOf(at(names.device, row));
     draft.copyKind =
-      copied === undefined ? null : (COPIES[copied] ?? (SHORT.has(copied) ? (copied as CopyKind) : null));
+      copied === undefined
+        ? null
+        : (entryOf(COPIES, copied) ?? (SHORT.has(copied) ? (copied as CopyKind) : null));
     const ends = endsOf(
       draft.copyKind,
       draft.device,

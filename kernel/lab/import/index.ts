@@ -60,7 +60,7 @@ async function joined(
       continue;
     }
     const names = Object.entries(other.tables).map(([name, rows]) => {
-      const own = name in tables ? `${importer.format}_${name}` : name;
+      const own = Object.hasOwn(tables, name) ? `${importer.format}_${name}` : name;
       tables[own] = rows;
       return own;
     });

@@ -4,7 +4,7 @@ import { Imported, type Importer, type ImportSource } from "./importer.js";
 import { embeddedJson, member, numberMember, textMember } from "./json.js";
 import { machineOf } from "./machine-name.js";
 import { numberIn } from "./number.js";
-import { filled, recordsTable, type Value } from "./records.js";
+import { entryOf, filled, recordsTable, type Value } from "./records.js";
 import { headText, textOf } from "./text.js";
 
 const HINT = "Give the whole output of a program of nccl-tests, or its JSON (-J FILE).";
@@ -48,6 +48,10 @@ const USUAL_HEADER = [
   ..."time algbw busbw wrong time algbw busbw wrong".split(" "),
 ];
 
+/** The program's name where somebody kept the command line, or put it above its output. */
+const COMMAND =
+  /^(?:[$>=].{0,300}?|[\w.~-]{0,60}\/.{0,300}?)\b((?:all_reduce|all_gather|alltoall|alltoallv|broadcast|reduce|reduce_scatter|sendrecv|scatter|gather|hypercube)_perf)\b/;
+
 const MEANING = [
   "time_us is the mean of the timed iterations, GB/s are 1e9 bytes/s; busbw_gbps is algbw_gbps times the share of data that must cross a link.",
   "Times are of whole NCCL calls, kernel launch included: sendrecv_perf at small sizes is the nearest to a latency of this library.",
@@ -59,7 +63,7 @@ export const importer: Importer = {
   title: "output of nccl-tests",
   detect(head) {
     const text = headText(head);
-    if (/^#?[ \t]+size[ \t]+count[ \t(].{0,200}\balgbw[ \t]+busbw\b/m.test(text)) return 0.95;
+    if (/^#?[ \t]+size[ \t].{0,200}\balgbw[ \t]+busbw\b/m.test(text)) return 0.95;
     if (/^# nThread +\d+ nGpus +\d+ minBytes /m.test(text)) return 0.9;
     if (
       /^\s*\{/.test(text) &&
@@ -167,10 +171,16 @@ class Reader {
       this.#complaints.add(complaint.trim());
       return;
     }
+    const command = COMMAND.exec(text)?.[1];
+    if (command) {
+      this.#flush();
+      this.#begin().test = command;
+      return;
+    }
     if (this.#isHeader(text)) return;
     const words = text.trim() === "" ? [] : text.trim().split(/\s+/);
     if (words.length === 0) return;
-    const begins = isRowStart(words);
+    const begins = isRowStart(words, this.#header ?? USUAL_HEADER);
     if (begins) this.#flush();
     if (
       !begins &&
@@ -194,7 +204,7 @@ class Reader {
     if (/nThread +\d+ nGpus/.test(text)) {
       const run = this.#begin();
       for (const [, name, value] of text.matchAll(/\b([A-Za-z]+(?: iters)?):? +(\d+)\b/g)) {
-        run.parameters[PARAMETERS[name as string] ?? ""] = Number(value);
+        run.parameters[entryOf(PARAMETERS, name as string) ?? ""] = Number(value);
       }
       delete run.parameters[""];
     }
@@ -287,12 +297,15 @@ const PARAMETERS: Readonly<Record<string, string>> = {
   "agg iters": "aggregated_iterations",
 };
 
-function isRowStart(words: readonly string[]): boolean {
-  return (
-    /^\d{1,15}$/.test(words[0] ?? "") &&
-    /^\d{1,15}$/.test(words[1] ?? "") &&
-    /^[a-z][\w]{1,12}$/.test(words[2] ?? "")
-  );
+/** Sizes and counts; some who paste a table part their digits. */
+function wholeIn(word: string | undefined): number | null {
+  return word !== undefined && /^\d[\d_]{0,20}$/.test(word) ? Number(word.replaceAll("_", "")) : null;
+}
+
+function isRowStart(words: readonly string[], header: readonly string[]): boolean {
+  if (wholeIn(words[0]) === null) return false;
+  if (!header.includes("count")) return words.length >= header.length;
+  return wholeIn(words[1]) !== null && /^[a-z]\w{1,12}$/.test(words[2] ?? "");
 }
 
 /** Out-of-place and, where it was run, in-place; null for a row that is cut off. */
@@ -301,31 +314,23 @@ function rowsOf(header: readonly string[], words: readonly string[]): Record<str
   const second = header.findIndex((word, i) => i > first && word === header[first]);
   if (first < 0) return null;
   const half = second < 0 ? header.length - first : second - first;
-  const [size, count, type] = words as [string, string, string];
-  const shared: Record<string, Value> = {
-    bytes: Number(size),
-    count: Number(count),
-    type,
-    redop: null,
-    root: null,
-  };
-  let at = 3;
-  // Some tests have these columns in the header and leave them blank.
-  if (
-    header.includes("redop") &&
-    /^[a-z]/i.test(words[at] ?? "") &&
-    !isMissing(words[at] === "none" ? "x" : (words[at] ?? ""))
-  ) {
-    shared.redop = words[at++] as string;
+  const shared: Record<string, Value> = { bytes: null, count: null, type: null, redop: null, root: null };
+  let at = 0;
+  for (const name of header.slice(0, first)) {
+    const word = words[at];
+    // Some tests have redop and root in the header and leave them blank.
+    if (name === "root") {
+      const rest = words.length - at;
+      if (/^-?\d+$/.test(word ?? "") && ((rest - 1) % half === 0 || rest > 2 * half))
+        shared.root = Number(words[at++]);
+    } else if (name === "type" || name === "redop") {
+      if (/^[a-z]/i.test(word ?? "")) shared[name] = words[at++] as string;
+    } else {
+      shared[name === "size" ? "bytes" : name === "count" ? "count" : "other"] = wholeIn(words[at++]);
+    }
   }
-  const rest = words.length - at;
-  if (
-    header.includes("root") &&
-    /^-?\d+$/.test(words[at] ?? "") &&
-    ((rest - 1) % half === 0 || rest > 2 * half)
-  ) {
-    shared.root = Number(words[at++]);
-  }
+  delete shared.other;
+  if (shared.bytes === null) return null;
   const rows: Record<string, Value>[] = [];
   for (const place of second < 0 ? ["out-of-place"] : ["out-of-place", "in-place"]) {
     const cells = words.slice(at, at + half);
@@ -334,7 +339,7 @@ function rowsOf(header: readonly string[], words: readonly string[]): Record<str
     at += half;
     const row: Record<string, Value> = { ...shared, place };
     for (const [i, cell] of cells.entries()) {
-      const name = HALF_COLUMNS[header[first + i] as string];
+      const name = entryOf(HALF_COLUMNS, header[first + i] as string);
       if (name === undefined) continue;
       const value = isMissing(cell) ? null : numberIn(cell);
       if (value === null && !isMissing(cell)) return null;

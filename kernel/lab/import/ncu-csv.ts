@@ -3,8 +3,8 @@ import { isMissing, scaled, snake } from "./columns.js";
 import { recordAt, splitLine } from "./csv.js";
 import { Imported, type Importer, importedTable } from "./importer.js";
 import { isAmbiguous, numberIn, numberStyle } from "./number.js";
-import { quantityOf } from "./quantity.js";
-import { filled, RowColumns, recordsTable, type Value } from "./records.js";
+import { type Quantity, quantityOf } from "./quantity.js";
+import { entryOf, filled, RowColumns, recordsTable, type Value } from "./records.js";
 import { headText, textOf } from "./text.js";
 
 type Row = Record<string, Value>;
@@ -105,6 +105,9 @@ class Reader {
   #short = 0;
   #ambiguous = 0;
   #decimalComma = false;
+  readonly #quantities = new Map<string, Quantity | null>();
+  /** The launch of the row before, and the cells that say so. */
+  #last: { cells: readonly string[]; launch: { launch: Value; kernel: Value } } | null = null;
 
   /** @returns the line after the table. */
   table(lines: readonly string[], at: number): number {
@@ -112,63 +115,68 @@ class Reader {
     const first = lines[at] as string;
     const delimiter = [",", ";", "\t"].find((mark) => (splitLine(first, mark)?.length ?? 0) > 4) ?? ",";
     const header = (splitLine(first, delimiter) ?? []).map((cell) => cell.trim());
-    const rows: string[][] = [];
-    let i = at + 1;
-    while (i < lines.length) {
-      const line = lines[i] as string;
+    let end = at + 1;
+    const next = (i: number) => recordAt(lines, i, delimiter);
+    while (end < lines.length) {
+      const line = lines[end] as string;
       if (line.trim() === "" || /^==\w+==/.test(line) || isHeader(line) || !line.includes(delimiter)) break;
-      const { cells, next } = recordAt(lines, i, delimiter);
-      rows.push(cells);
-      i = next;
+      end = next(end).next;
     }
+    const rows = function* () {
+      for (let i = at + 1; i < end; ) {
+        const record = next(i);
+        yield record.cells;
+        i = record.next;
+      }
+    };
     if (header.includes("Metric Name")) this.#details(header, rows);
     else this.#raw(header, rows);
-    return i;
+    return end;
   }
 
   /** A row a metric or rule. Metric rows end before the rule's columns. */
-  #details(header: readonly string[], rows: readonly (readonly string[])[]): void {
-    const column = (name: string) => header.indexOf(name);
-    const values = ["Metric Value", "Minimum", "Maximum", "Average"]
-      .map(column)
-      .filter((index) => index >= 0);
-    const style = numberStyle(rows.flatMap((row) => values.map((index) => row[index] ?? "")));
+  #details(header: readonly string[], rows: Rows): void {
+    const columns = {
+      section: header.indexOf("Section Name"),
+      metric: header.indexOf("Metric Name"),
+      unit: header.indexOf("Metric Unit"),
+      value: header.indexOf("Metric Value"),
+      minimum: header.indexOf("Minimum"),
+      maximum: header.indexOf("Maximum"),
+      average: header.indexOf("Average"),
+      rule: header.indexOf("Rule Name"),
+      description: header.indexOf("Rule Description"),
+    };
+    const values = [columns.value, columns.minimum, columns.maximum, columns.average].filter(
+      (index) => index >= 0,
+    );
+    const style = numberStyle(cellsAt(rows(), values));
     this.#decimalComma ||= style.decimal === ",";
-    const cut = column("Metric Name");
-    for (const row of rows) {
-      if (row.length <= cut) {
+    for (const row of rows()) {
+      if (row.length <= columns.metric) {
         this.#short++;
         continue;
       }
-      const cell = (name: string) => {
-        const text = (row[column(name)] ?? "").trim();
-        return column(name) < 0 || text === "" ? null : text;
-      };
       const launch = this.#launch(header, row);
-      const metric = cell("Metric Name");
-      const rule = cell("Rule Name");
-      const section = cell("Section Name");
+      const section = at(row, columns.section);
+      const metric = at(row, columns.metric);
+      const rule = at(row, columns.rule);
+      const description = at(row, columns.description);
       if (metric !== null) {
-        this.metrics.add({
-          ...launch,
-          section,
-          metric,
-          ...this.#values(cell("Metric Value"), cell("Metric Unit"), style),
-          ...(column("Average") >= 0 && {
-            minimum: numberOr(cell("Minimum"), style),
-            maximum: numberOr(cell("Maximum"), style),
-            average: numberOr(cell("Average"), style),
-          }),
+        this.#metric(launch, section, metric, at(row, columns.value), at(row, columns.unit), style, {
+          minimum: numberOr(at(row, columns.minimum), style),
+          maximum: numberOr(at(row, columns.maximum), style),
+          average: numberOr(at(row, columns.average), style),
         });
-      } else if (rule !== null || cell("Rule Description") !== null) {
+      } else if (rule !== null || description !== null) {
         this.rules.push({
           ...launch,
           section,
           rule,
-          type: cell("Rule Type"),
-          description: cell("Rule Description"),
-          speedup_type: cell("Estimated Speedup Type"),
-          speedup_percent: numberOr(cell("Estimated Speedup"), style),
+          type: at(row, header.indexOf("Rule Type")),
+          description,
+          speedup_type: at(row, header.indexOf("Estimated Speedup Type")),
+          speedup_percent: numberOr(at(row, header.indexOf("Estimated Speedup")), style),
         });
       } else {
         this.#short++;
@@ -177,57 +185,102 @@ class Reader {
   }
 
   /** A row a launch, a column a metric; the units in a row of their own, whose ID is empty. */
-  #raw(header: readonly string[], rows: readonly (readonly string[])[]): void {
-    const [first] = rows;
+  #raw(header: readonly string[], rows: Rows): void {
+    const [first] = rows();
     const units = first && (first[0] ?? "").trim() === "" ? first : null;
-    if (!units && rows.length > 0) this.#notes.add("The row of units is missing: units are null.");
-    const launches = units ? rows.slice(1) : rows;
-    const metrics = header.flatMap((name, i) => (name in LAUNCH || isNvtx(name) ? [] : [{ name, i }]));
-    const style = numberStyle(launches.flatMap((row) => metrics.map(({ i }) => row[i] ?? "")));
+    if (!units && first) this.#notes.add("The row of units is missing: units are null.");
+    const metrics = header.flatMap((name, i) =>
+      Object.hasOwn(LAUNCH, name) || isNvtx(name) ? [] : [{ name, i }],
+    );
+    const launches = function* () {
+      let unitsPassed = units === null;
+      for (const row of rows()) {
+        if (unitsPassed) yield row;
+        unitsPassed = true;
+      }
+    };
+    const style = numberStyle(
+      cellsAt(
+        launches(),
+        metrics.map(({ i }) => i),
+      ),
+    );
     this.#decimalComma ||= style.decimal === ",";
-    for (const row of launches) {
+    for (const row of launches()) {
       if (row.length < header.length) this.#short++;
       const launch = this.#launch(header, row);
       for (const { name, i } of metrics) {
         const text = (row[i] ?? "").trim();
         if (text === "") continue;
         const unit = (units?.[i] ?? "").trim();
-        this.metrics.add({
-          ...launch,
-          section: null,
-          metric: name,
-          ...this.#values(text, unit === "" ? null : unit, style),
-        });
+        this.#metric(launch, null, name, text, unit === "" ? null : unit, style);
       }
     }
   }
 
   #launch(header: readonly string[], row: readonly string[]): { launch: Value; kernel: Value } {
+    // Rows of one launch follow one another.
+    const end = header.indexOf("Section Name");
+    const own = row.slice(0, end < 0 ? Math.max(0, header.indexOf("CC")) + 1 : end);
+    if (
+      this.#last &&
+      own.length === this.#last.cells.length &&
+      own.every((cell, i) => cell === this.#last?.cells[i])
+    ) {
+      return this.#last.launch;
+    }
     const launch: Row = {};
     header.forEach((name, i) => {
-      const own = LAUNCH[name] ?? (isNvtx(name) ? snake(name) : undefined);
-      if (own === undefined || DETAILS.includes(name)) return;
+      const column = entryOf(LAUNCH, name) ?? (isNvtx(name) ? snake(name) : undefined);
+      if (column === undefined || DETAILS.includes(name)) return;
       const text = (row[i] ?? "").trim();
-      const whole = /^\d{1,15}$/.test(text) && own !== "compute_capability";
-      launch[own] = text === "" ? null : whole ? Number(text) : text.slice(0, 1000);
+      const whole = /^\d{1,15}$/.test(text) && column !== "compute_capability";
+      launch[column] = text === "" ? null : whole ? Number(text) : text.slice(0, 1000);
     });
     const key = `${this.tables} ${launch.launch} ${launch.process} ${launch.kernel}`;
-    if (!this.launches.has(key)) this.launches.set(key, launch);
-    return { launch: launch.launch ?? null, kernel: this.launches.get(key)?.kernel ?? null };
+    const known = this.launches.get(key);
+    if (!known) this.launches.set(key, launch);
+    const { launch: number = null, kernel = null } = known ?? launch;
+    this.#last = { cells: own, launch: { launch: number, kernel } };
+    return this.#last.launch;
   }
 
-  #values(text: string | null, unit: string | null, style: ReturnType<typeof numberStyle>): Row {
+  #metric(
+    { launch, kernel }: { launch: Value; kernel: Value },
+    section: string | null,
+    metric: string,
+    text: string | null,
+    unit: string | null,
+    style: ReturnType<typeof numberStyle>,
+    spread: { minimum: Value; maximum: Value; average: Value } = NO_SPREAD,
+  ): void {
     const value = numberOr(text, style);
     if (value === null && text !== null && style.mixed && isAmbiguous(text)) this.#ambiguous++;
-    const quantity = unit === null ? null : quantityOf(unit, 1000);
-    return {
+    const quantity = unit === null ? null : this.#quantity(unit);
+    this.metrics.add({
+      launch,
+      kernel,
+      section,
+      metric,
       unit,
       value,
       base_value: value === null || quantity === null ? null : scaled(value, quantity.factor),
       base_unit: quantity?.suffix ?? null,
+      minimum: spread.minimum,
+      maximum: spread.maximum,
+      average: spread.average,
       // Lists, words and what else is no number.
       text: value === null && text !== null && !isMissing(text) ? text.slice(0, 1000) : null,
-    };
+    });
+  }
+
+  #quantity(unit: string): Quantity | null {
+    let quantity = this.#quantities.get(unit);
+    if (quantity === undefined) {
+      quantity = quantityOf(unit, 1000);
+      this.#quantities.set(unit, quantity);
+    }
+    return quantity;
   }
 
   /** Without columns that nothing is in. */
@@ -258,6 +311,21 @@ class Reader {
     for (const text of [...this.said].slice(0, 10)) notes.push(`ncu says ${text}`);
     return notes;
   }
+}
+
+const NO_SPREAD = { minimum: null, maximum: null, average: null };
+
+/** A cell's text; null where it is empty, or the table has no such column. */
+function at(row: readonly string[], column: number): string | null {
+  const text = column < 0 ? "" : (row[column] ?? "").trim();
+  return text === "" ? null : text;
+}
+
+/** Rows of a table, made anew for each pass: all at once they take much memory. */
+type Rows = () => Iterable<readonly string[]>;
+
+function* cellsAt(rows: Iterable<readonly string[]>, columns: readonly number[]): Generator<string> {
+  for (const row of rows) for (const i of columns) yield row[i] ?? "";
 }
 
 function isNvtx(name: string): boolean {

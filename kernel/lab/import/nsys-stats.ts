@@ -5,6 +5,7 @@ import { gpuTimeline } from "./gpu-trace.js";
 import { Imported, type Importer, importedTable } from "./importer.js";
 import { jsonLists } from "./json.js";
 import { machineOf } from "./machine-name.js";
+import { entryOf } from "./records.js";
 import { headText, type PlainText, textOf } from "./text.js";
 
 const HINT = "Print it anew: nsys stats --report cuda_gpu_trace,cuda_api_sum --format csv REPORT.nsys-rep";
@@ -42,7 +43,7 @@ export const importer: Importer = {
     const text = headText(head);
     if (/^ *\*\* .{1,100} \(\w{1,60}\):/m.test(text)) return 0.95;
     if (text.split("\n", 5000).some((line) => headerOf(line) !== null)) return 0.9;
-    if (/^\s*\[/m.test(text) && /"(?:Total Time|Start|Duration|Time) \((?:n|u|m)?s\)"\s*:/.test(text))
+    if (/^\s*\[/m.test(text) && /"(?:Total Time|Start|Duration|Time) \((?:n|u|m)?s(?:ec)?\)"\s*:/.test(text))
       return 0.9;
     return /^(?:NOTICE: Existing SQLite export found|Processing \[.{1,300}\] with \[.{1,300}\]|SKIPPED: .{1,300} does not contain )/m.test(
       text,
@@ -73,7 +74,12 @@ export const importer: Importer = {
       names.map((name) => {
         const own = used.filter((report) => report.name === name);
         for (const report of own) for (const note of report.parsed.notes) notes.add(note);
-        return [name, stacked(own.map(({ parsed }) => parsed.columns))];
+        const several = own.length > 1;
+        const parts = own.map(({ parsed, rows }, part) => ({
+          ...(several && { part: new Array<number>(rows).fill(part) }),
+          ...parsed.columns,
+        }));
+        return [name, stacked(parts)];
       }),
     );
     for (const { name, rows } of reports) if (rows === 0) notes.add(`Report ${name} has no row.`);
@@ -152,7 +158,7 @@ function isHeader(cells: readonly string[]): boolean {
   if (cells.length < 4) return false;
   const known = cells.filter((cell) => WORDS.has(wordOf(cell))).length;
   // nvprof's summary has the same words and no unit; its units stand in a row of their own.
-  const units = cells.filter((cell) => /\((?:%|[num]?s|[KMG]?i?B(?:\/s|ps)?)\)/.test(cell)).length;
+  const units = cells.filter((cell) => /\((?:%|[num]?s(?:ec)?|[KMG]?i?B(?:\/s|ps)?)\)/.test(cell)).length;
   return (
     known >= 4 &&
     known >= 0.7 * cells.length &&
@@ -195,8 +201,9 @@ function textReports({ lines }: PlainText): Report[] {
 function titleOf(line: string): string | null {
   const found =
     /^ *\*\* .{1,100} \((\w{1,60})\):/.exec(line)?.[1] ??
+    /^(?:\[\d{1,3}\/\d{1,3}\] )?Executing '(\w{1,60})' stats report/.exec(line)?.[1] ??
     /^Processing \[.{1,300}\] with \[.{0,300}?(\w{1,60})(?:\.py)?(?::\S{1,100})?\]/.exec(line)?.[1];
-  return found === undefined ? null : (RENAMED[found] ?? found);
+  return found === undefined ? null : (entryOf(RENAMED, found) ?? found);
 }
 
 /** Rows below a header, up to a line that is none. */

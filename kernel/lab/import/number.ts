@@ -7,6 +7,8 @@
 const GROUPED = /^[-+]?\d{1,3}(?:([.,])\d{3})(?:\1\d{3})*$/;
 const SPACES = /(?<=\d)[\u00a0\u2007\u2009\u202f'’](?=\d{3}(?!\d))/g;
 
+const POINT: NumberStyle = { decimal: ".", mixed: false };
+
 export interface NumberStyle {
   /** What parts the decimals. */
   readonly decimal: "." | ",";
@@ -19,6 +21,8 @@ export function numberStyle(cells: Iterable<string>): NumberStyle {
   let point = false;
   let comma = false;
   for (const cell of cells) {
+    // Where one mark is proven, only a cell with the other can prove that one too.
+    if ((point && !cell.includes(",")) || (comma && !cell.includes("."))) continue;
     const decimal = decimalOf(tidy(cell));
     if (decimal === ".") point = true;
     if (decimal === ",") comma = true;
@@ -53,7 +57,10 @@ export function isAmbiguous(cell: string): boolean {
 }
 
 /** A cell as a number; null for what is none, for infinities, and for what may be read two ways in a file of mixed marks. */
-export function numberIn(cell: string, style: NumberStyle = { decimal: ".", mixed: false }): number | null {
+export function numberIn(cell: string, style: NumberStyle = POINT): number | null {
+  // Most cells: digits, at most one point that cannot part groups.
+  if (style.decimal === "." && !style.mixed && cell.length < 20 && /^-?\d+(?:\.\d+)?$/.test(cell))
+    return Number(cell);
   const text = tidy(cell);
   if (text === "" || text.length > 60 || !/^[-+]?[\d.,]*\d[\d.,]*(?:[eE][-+]?\d{1,4})?$/.test(text))
     return null;
@@ -72,5 +79,6 @@ export function numberIn(cell: string, style: NumberStyle = { decimal: ".", mixe
 }
 
 function tidy(cell: string): string {
-  return cell.trim().replace(SPACES, "");
+  const text = cell.trim();
+  return /^[\d.,eE+-]*$/.test(text) ? text : text.replace(SPACES, "");
 }

@@ -11,7 +11,17 @@ import { headText, textOf } from "./text.js";
 
 const HINT = "Give the whole output of nvidia-smi topo -m, topo -p2p, nvlink -s or nvlink -e.";
 
+/** GPUs and network cards of a table. */
+const MAX_DEVICES = 512;
+
 const LINK_CLASS = /^(?:X|SYS|NODE|PHB|PXB|PIX|SOC|PSB|NV\d{1,3}|XGMI)$/;
+const CAPABILITIES: Readonly<Record<string, string>> = {
+  r: "read",
+  w: "write",
+  n: "nvlink",
+  a: "atomics",
+  p: "prop",
+};
 const P2P_STATUS = /^(?:X|OK|CNS|GNS|TNS|NS|DR|CDS|U)$/;
 
 /** What `nvidia-smi` prints with `topo -m`, `topo -p2p`, `nvlink -s` and `nvlink -e`, one after another too. */
@@ -43,7 +53,7 @@ export const importer: Importer = {
       }
     }
     const status = matrices.filter((matrix) => matrix.status);
-    if (status.length > 0) {
+    if (status.some(({ capability }) => capability === null)) {
       notes.push(
         status.length > 1
           ? `${status.length} tables of topo -p2p: nvidia-smi does not print which capability each is of (read, write, nvlink, atomics, prop), so they are numbered.`
@@ -61,8 +71,8 @@ export const importer: Importer = {
         origin,
       ),
       p2p: recordsTable(
-        status.flatMap(({ cells }, table) =>
-          cells.map(({ from, to, value }) => ({ table, from, to, status: value })),
+        status.flatMap(({ cells, capability }, table) =>
+          cells.map(({ from, to, value }) => ({ table, capability, from, to, status: value })),
         ),
         origin,
       ),
@@ -83,6 +93,8 @@ export const importer: Importer = {
 interface SmiMatrix {
   /** Of topo -p2p: cells say what is supported, not how the GPUs are joined. */
   readonly status: boolean;
+  /** Of topo -p2p, where the command stands before the table. */
+  readonly capability: string | null;
   readonly cells: { from: string; to: string; value: string | null }[];
   readonly affinity: Record<string, Value>[];
   readonly short: string[];
@@ -94,8 +106,12 @@ function matricesOf(lines: readonly string[]): SmiMatrix[] {
   let names: string[] = [];
   let titles: string[] = [];
   let rows: { name: string; cells: string[]; rest: string[] }[] = [];
+  let asked: string | null = null;
   const end = () => {
-    if (names.length > 0 && rows.length > 0) matrices.push(matrixOf(names, titles, rows));
+    if (names.length > 0 && rows.length > 0) {
+      matrices.push(matrixOf(names, titles, rows, asked));
+      asked = null;
+    }
     names = [];
     rows = [];
   };
@@ -113,8 +129,14 @@ function matricesOf(lines: readonly string[]): SmiMatrix[] {
       end();
       const all = line.trim().match(/(?:CPU|NUMA) Affinity|GPU NUMA ID|\S+/g) ?? [];
       const first = all.findIndex((word) => /^CPU\b|^NUMA\b|^GPU NUMA/.test(word));
-      names = all.slice(0, first < 0 ? undefined : first);
+      names = all.slice(0, first < 0 ? undefined : first).slice(0, MAX_DEVICES);
       titles = first < 0 ? [] : all.slice(first);
+      continue;
+    }
+    const letter = /\bnvidia-smi topo -p2p ([rwnap])\b/.exec(line)?.[1];
+    if (letter !== undefined) {
+      end();
+      asked = CAPABILITIES[letter] ?? null;
       continue;
     }
     if (names.length === 0) continue;
@@ -142,6 +164,7 @@ function matrixOf(
   names: readonly string[],
   titles: readonly string[],
   rows: readonly { name: string; cells: readonly string[]; rest: readonly string[] }[],
+  capability: string | null,
 ): SmiMatrix {
   const status = rows.some(({ cells }) =>
     cells.some((cell) => cell !== "X" && P2P_STATUS.test(cell) && !LINK_CLASS.test(cell)),
@@ -166,7 +189,13 @@ function matrixOf(
       cpu_affinity: wordAt(rest, titles.indexOf("CPU Affinity")),
       numa_affinity: wordAt(rest, titles.indexOf("NUMA Affinity")),
     }));
-  return { status, cells, affinity: titles.length > 0 ? affinity : [], short: short.slice(0, 10) };
+  return {
+    status,
+    capability,
+    cells,
+    affinity: titles.length > 0 ? affinity : [],
+    short: short.slice(0, 10),
+  };
 }
 
 function wordAt(words: readonly string[], index: number): string | null {
@@ -224,18 +253,26 @@ function readNvlink(lines: readonly string[]): Nvlink {
   }
   for (const [number, { complaint }] of gpus)
     if (complaint !== null) notes.push(`GPU ${number}: ${complaint}.`);
-  const silent = [...gpus].filter(
-    ([number, { complaint }]) =>
-      complaint === null && ![...links, ...errors].some((row) => row.gpu === number),
-  );
+  const numbers = new Map<number, Set<number>>();
+  const active = new Map<number, number>();
+  for (const row of [...links, ...errors]) {
+    const own = numbers.get(row.gpu as number) ?? new Set();
+    numbers.set(row.gpu as number, own.add(row.link as number));
+  }
+  for (const row of links)
+    active.set(row.gpu as number, (active.get(row.gpu as number) ?? 0) + (row.active === true ? 1 : 0));
+  const silent = [...gpus].filter(([number, { complaint }]) => complaint === null && !numbers.has(number));
   if (silent.length > 0)
     notes.push(`No NVLink is printed of GPU ${silent.map(([number]) => number).join(", ")}.`);
   for (const number of gpus.keys()) {
-    const own = [...links, ...errors].filter((row) => row.gpu === number).map((row) => row.link as number);
-    const last = Math.max(-1, ...own);
-    const absent = Array.from({ length: last + 1 }, (_, link) => link).filter((link) => !own.includes(link));
-    if (absent.length > 0)
-      notes.push(`Links ${absent.join(", ")} of GPU ${number} are missing: the output was cut.`);
+    const own = numbers.get(number) ?? new Set();
+    const absent = Array.from({ length: Math.max(-1, ...own) + 1 }, (_, link) => link).filter(
+      (link) => !own.has(link),
+    );
+    if (absent.length === 0) continue;
+    // How many there are is not known then.
+    active.delete(number);
+    notes.push(`Links ${absent.join(", ")} of GPU ${number} are missing: the output was cut.`);
   }
   if (odd > 0) notes.push(`Lines of links that are none of nvlink -s or -e, left out: ${odd}.`);
   if ([...links, ...errors].some((row) => row.gpu === null))
@@ -246,9 +283,7 @@ function readNvlink(lines: readonly string[]): Nvlink {
     gpus: [...gpus].map(([number, { name }]) => ({
       gpu: number,
       name,
-      active_links: links.some((row) => row.gpu === number)
-        ? links.filter((row) => row.gpu === number && row.active === true).length
-        : null,
+      active_links: active.get(number) ?? null,
     })),
     notes,
     names: () => [...gpus.values()].map(({ name }) => name),

@@ -1,6 +1,11 @@
 import type { Table } from "../measure/table.js";
 import { type ImportOrigin, importedTable } from "./importer.js";
 
+/** A word's entry in a list of known ones; unlike a plain access, none for `constructor` and other words that every object knows. */
+export function entryOf<T>(list: Readonly<Record<string, T>>, word: string): T | undefined {
+  return Object.hasOwn(list, word) ? list[word] : undefined;
+}
+
 export type Value = number | string | boolean | null;
 
 /**

@@ -104,6 +104,16 @@ test("nccl-tests: old headers, blank columns, times of iterations, halves that a
   );
 });
 
+test("nccl-tests: a table that somebody shortened, its program told by the command line", async () => {
+  const imported = await read(
+    "$ ./build/all_reduce_perf -b 32k -g 8\n[...]\n           size    time   algbw   busbw\n            (B)    (us)  (GB/s)  (GB/s)\n      1_048_576   101.9   10.29   18.00\n",
+  );
+  assert.equal(
+    rows(imported, "results").map((row) => cells(row, "test", "bytes", "count", "time_us", "busbw_gbps")),
+    [["all_reduce_perf", 1048576, null, 101.9, 18]],
+  );
+});
+
 test("nccl-tests: JSON gives the same and nothing of the environment", async () => {
   const imported = await read(NCCL_TESTS_JSON);
   assert.equal(

@@ -358,3 +358,28 @@ export const GPU_COPY = `cpu_to_gpu0_by_sm_under_numa0 26.25
 gpu0_to_gpu1_write_by_dma 279.5
 gpu0_and_gpu1_read_by_sm 460.5
 `;
+
+export const SMI_Q = `
+==============NVSMI LOG==============
+
+Timestamp                                 : Mon Nov 30 08:00:00 2026
+Driver Version                            : 580.00.00
+
+Attached GPUs                             : 2
+GPU 00000000:0F:00.0
+    Product Name                          : NVIDIA SYNTHETIC
+    Serial Number                         : secret
+    GPU UUID                              : GPU-secret
+    PCI
+        GPU Link Info
+            PCIe Generation
+                Max                       : 5
+        Tx Throughput                     : 2000 KB/s
+    Processes
+        Process ID                        : 4711
+            Name                          : secret
+            Used GPU Memory               : 10 MiB
+GPU 00000000:10:00.0
+    Product Name                          : NVIDIA SYNTHETIC
+    Fan Speed                             : N/A
+`;

@@ -35,6 +35,7 @@ const FORMATS: Readonly<Record<string, string>> = {
   UCX_CSV: "ucx_perftest",
   SMI: "nvidia-smi",
   SMI_XML: "nvidia-smi-xml",
+  SMI_Q: "nvidia-smi-q",
   NSYS_CSV: "nsys-stats",
   NSYS_TABLE: "nsys-stats",
   NSYS_JSON: "nsys-stats",

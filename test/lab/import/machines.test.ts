@@ -1,7 +1,7 @@
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { HWLOC, NCCL } from "../topology/helpers.js";
-import { HWLOC_DISTANCES, NCCL_GRAPH, NCCL_LOG, SMI, SMI_XML } from "./fixtures.js";
+import { HWLOC_DISTANCES, NCCL_GRAPH, NCCL_LOG, SMI, SMI_Q, SMI_XML } from "./fixtures.js";
 import { cells, read, refusal, rows } from "./helpers.js";
 
 const test = suite("imported descriptions of machines");
@@ -148,6 +148,16 @@ test("nvidia-smi: every table that stands in one text", async () => {
   assert.ok(imported.notes.some((note) => /^GPU 1: NVML: Unable to retrieve NVLink/.test(note)));
 });
 
+test("nvidia-smi: which capability a table of topo -p2p is of, where the command stands above it", async () => {
+  const imported = await read("$ nvidia-smi topo -p2p w\n \tGPU0\tGPU1\n GPU0\tX\tNS\n GPU1\tNS\tX\n");
+  assert.equal(cells(rows(imported, "p2p")[1], "capability", "from", "to", "status"), [
+    "write",
+    "GPU0",
+    "GPU1",
+    "NS",
+  ]);
+});
+
 test("nvidia-smi: words that are none are null and told; links that were cut out are missed", async () => {
   const odd = await read(SMI.replace("NV4\t X", "QQ\t X"));
   assert.equal(
@@ -157,6 +167,7 @@ test("nvidia-smi: words that are none are null and told; links that were cut out
   assert.ok(odd.notes.some((note) => /"QQ" in row GPU1, column GPU0/.test(note)));
   const cut = await read(SMI.replace("Link 1: <inactive>", "Link 3: <inactive>"));
   assert.ok(cut.notes.some((note) => /Links 1, 2 of GPU 0 are missing/.test(note)));
+  assert.is(rows(cut, "gpus")[0]?.active_links, null);
 });
 
 test("nvidia-smi -q -x: numbers in the library's units, reasons for what is missing, nothing private", async () => {
@@ -184,6 +195,22 @@ test("nvidia-smi -q -x: numbers in the library's units, reasons for what is miss
   assert.ok(imported.notes.some((note) => /attached_gpus is 2, but the file holds 1/.test(note)));
   assert.not(JSON.stringify([imported, rows(imported, "gpus")]).includes("secret"));
   assert.match((await refusal(read(SMI_XML.slice(0, 700)))).message, /malformed XML.*line/);
+});
+
+test("nvidia-smi -q: a row a field below its sections, nothing private", async () => {
+  const imported = await read(SMI_Q);
+  const fields = rows(imported, "fields");
+  assert.equal(
+    fields.slice(-4).map((row) => cells(row, "gpu", "section", "field", "value", "number", "unit")),
+    [
+      [0, "PCI / GPU Link Info / PCIe Generation", "Max", "5", 5, null],
+      [0, "PCI", "Tx Throughput", "2000 KB/s", 2000, "KB/s"],
+      [1, null, "Product Name", "NVIDIA SYNTHETIC", null, null],
+      [1, null, "Fan Speed", null, null, null],
+    ],
+  );
+  assert.equal(cells(fields[0], "machine", "date"), ["2 × NVIDIA SYNTHETIC", "2026-11-30T08:00:00"]);
+  assert.not(JSON.stringify(fields).includes("secret"));
 });
 
 test("hwloc: devices, kinds by version, and bandwidths between GPUs", async () => {

@@ -76,6 +76,27 @@ test("nsys stats: other units, old headers, other delimiters", async () => {
   assert.ok(german.notes.some((note) => /decimal commas/.test(note)));
 });
 
+test("nsys stats: boxes, seconds in other words, and the same report twice", async () => {
+  const box = `+----------+-----------------+-------+----------+----------------------+
+| Time (%) | Total Time (ms) | Count | Avg (ms) |      Operation       |
++----------+-----------------+-------+----------+----------------------+
+|     99.7 |       1,786.968 |   895 |    1.997 | [CUDA memcpy PtoP]   |
++----------+-----------------+-------+----------+----------------------+
+`;
+  const twice = await read(
+    `[3/8] Executing 'gpumemtimesum' stats report\n\n${box}\n[4/8] Executing 'gpumemtimesum' stats report\n\n${box.replaceAll("(ms)", "(msec)")}`,
+  );
+  assert.equal(
+    rows(twice, "cuda_gpu_mem_time_sum").map((row) =>
+      cells(row, "part", "total_time_us", "avg_us", "operation"),
+    ),
+    [
+      [0, 1786968, 1997, "[CUDA memcpy PtoP]"],
+      [1, 1786968, 1997, "[CUDA memcpy PtoP]"],
+    ],
+  );
+});
+
 test("nsys stats: nothing captured is told in its words", async () => {
   const error = await refusal(
     read(
