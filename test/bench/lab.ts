@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { cpus, tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { packagePath } from "../../kernel/lab/index.js";
 import { RecordedMachine } from "../../kernel/lab/machines/recorded.js";
 import { SimulatedMachine } from "../../kernel/lab/machines/simulated.js";
 import { matrix } from "../../kernel/lab/measure/matrix.js";
@@ -21,6 +22,7 @@ const NAMES = {
   sweep: "sweep of 10,000 recorded programs",
   open: "opening a recording of 10,000 programs",
   matrix: "matrix of 64 × 64, simulated",
+  doctor: "p2plab doctor without a GPU",
   memory: "most memory of all of these",
 } as const;
 
@@ -30,6 +32,7 @@ export async function labBench(options: BenchOptions): Promise<BenchResult> {
   if (options.wants(NAMES.sweep) || options.wants(NAMES.open))
     rows.push(...(await recorded(options, rounds)));
   if (options.wants(NAMES.matrix)) rows.push(await simulated(options, rounds));
+  if (options.wants(NAMES.doctor)) rows.push(await doctor(options, rounds));
   if (options.wants(NAMES.memory) && rows.length > 0) {
     rows.push(measured(NAMES.memory, process.resourceUsage().maxRSS / 1e3, "MB", { max: 400 }));
   }
@@ -39,6 +42,22 @@ export async function labBench(options: BenchOptions): Promise<BenchResult> {
     warnings: [],
     facts: { node: process.version, cpus: cpus().length },
   };
+}
+
+/** The whole command, from its start to its end. */
+async function doctor({ say }: BenchOptions, rounds: number): Promise<BenchRow> {
+  const bar = { max: 1.5 };
+  try {
+    const { wallS, detail } = await repeated(rounds, async () => {
+      say(NAMES.doctor);
+      const main = packagePath("dist/kernel/cli/main.js");
+      const { status, stderr } = spawnSync(process.execPath, [main, "doctor"], { encoding: "utf8" });
+      if (status !== 3) throw new Error(`exit status ${status} where there is no GPU: ${stderr}`);
+    });
+    return measured(NAMES.doctor, wallS, "s", bar, detail);
+  } catch (error) {
+    return failed(NAMES.doctor, "s", bar, error);
+  }
 }
 
 async function recorded(options: BenchOptions, rounds: number): Promise<BenchRow[]> {

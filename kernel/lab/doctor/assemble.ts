@@ -61,6 +61,7 @@ export function assemble(found: Found): MachineFacts {
       nvml: { available: driver.nvml.available, reason: driver.nvml.reason },
       version: driver.nvml.driverVersion,
       brokenOff: driver.brokenOff,
+      numbered: driver.visible !== null,
     },
     ladder: { ...ladder, verdicts: ladder.verdicts.flatMap((verdict) => renumbered(verdict, gpus, driver)) },
     topology: layout && new Description({ ...layout, heading, provenance }),

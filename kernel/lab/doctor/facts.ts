@@ -25,7 +25,7 @@ export interface LoadedLink {
 }
 
 export interface GpuFacts {
-  /** Numbers go by PCI address, as those of nvidia-smi do. */
+  /** As nvidia-smi counts: by PCI address; those that the driver does not show come last. */
   readonly index: number;
   readonly name: string;
   readonly uuid: string | null;
@@ -52,7 +52,7 @@ export interface PairRouting {
 export interface PairFacts {
   readonly from: number;
   readonly to: number;
-  /** Class of the way, as `nvidia-smi topo -m` names it, from sysfs and NVLinks; null where unknown. */
+  /** Class of the way, as `nvidia-smi topo -m` names it; null where it, or whether there are NVLinks, is unknown. */
   readonly link: string | null;
   /** Class of the PCIe way alone; null where unknown. */
   readonly pcie: string | null;
@@ -78,6 +78,8 @@ export interface MachineFacts extends FileFacts {
     /** Version of the driver's libraries as NVML tells it. */
     readonly version: string | null;
     readonly brokenOff: string | null;
+    /** Whether it is known which GPUs programs started here see, and under which numbers. */
+    readonly numbered: boolean;
   };
   readonly ladder: LadderFacts;
   /** What is joined to what; null without a GPU. */

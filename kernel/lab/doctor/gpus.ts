@@ -13,9 +13,8 @@ export function joinGpus(
   );
   const shown = new Map<string, DriverGpu>();
   for (const [place, gpu] of driver.gpus.entries()) shown.set(gpu.pci || `?${place}`, gpu);
-  // In a container, /proc may show the GPUs of the whole machine: those that are not passed in are none of this one's.
   const served = new Map((files.software.moduleGpus ?? []).map((gpu) => [gpu.pci, gpu]));
-  return [...new Set([...devices.keys(), ...shown.keys()])].sort(byAddress).map((address, index) => {
+  return addressesOf(files, driver, devices, shown).map((address, index) => {
     const own = shown.get(address) ?? null;
     const model = served.get(address);
     const ordinal = own === null || driver.visible === null ? -1 : driver.visible.indexOf(own.uuid);
@@ -31,6 +30,24 @@ export function joinGpus(
       loaded: (own && loaded.get(own.uuid)) ?? null,
     };
   });
+}
+
+/**
+ * GPUs in the order of nvidia-smi's numbers: those that the driver shows, by address, then those that it does not. In a container
+ * sysfs shows the GPUs of the whole machine: those that are not passed in are none of its own.
+ */
+function addressesOf(
+  files: FileFacts,
+  driver: DriverAnswers,
+  devices: ReadonlyMap<string, unknown>,
+  shown: ReadonlyMap<string, DriverGpu>,
+): string[] {
+  const all = [...new Set([...devices.keys(), ...shown.keys()])].sort(byAddress);
+  // MIG: CUDA shows one instance at a time, nvidia-smi every GPU.
+  if (shown.size === 0 || driver.gpus.some((gpu) => gpu.facts?.mig)) return all;
+  const own = all.filter((address) => shown.has(address));
+  const others = files.surroundings.container ? [] : all.filter((address) => !shown.has(address));
+  return [...own, ...others];
 }
 
 /** Addresses of one length compare as text; a longer domain number comes later. */

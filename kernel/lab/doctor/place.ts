@@ -83,6 +83,12 @@ class Tree {
       this.#joinUp(node, device);
     }
     this.#nvlinks(gpus, nodes, driver);
+    const silent = gpus.filter((gpu) => !gpu.driver?.facts);
+    if (silent.length > 0) {
+      this.#unknown.add(
+        `NVLinks of ${silent.map((gpu) => `GPU ${gpu.index}`).join(", ")}: NVML does not tell.`,
+      );
+    }
     this.#unknown.add("Rates of copies.");
     return { layout: this.#all.layout().layout, unknown: [...this.#unknown] };
   }
@@ -253,7 +259,8 @@ export function pairsOf(
       .map((b) => ({
         from: a.index,
         to: b.index,
-        link: topology.pairClass(a.index, b.index),
+        // Without NVML nobody tells of NVLinks: the PCIe class alone would pass for the way.
+        link: a.driver?.facts && b.driver?.facts ? topology.pairClass(a.index, b.index) : null,
         pcie: bare.pairClass(a.index, b.index) ?? meetingOf(gpus, driver, a.index, b.index),
         routing: routingOf(files, a, b),
         driver: driverPair(gpus, driver, a.index, b.index),

@@ -112,7 +112,7 @@ function fabricDown(): Machine {
   return {
     name: "fabric-down",
     describes: "HGX H100 whose fabric manager does not run: CUDA does not start",
-    planted: { "cuda-starts": "fail", "fabric-manager": "fail", "across-sockets": "warn" },
+    planted: { "cuda-starts": "fail", "fabric-manager": "fail" },
     exitStatus: 2,
     sheet,
     driver: {
@@ -222,10 +222,31 @@ function container(): Machine {
   };
 }
 
+/** As Docker shows it: sysfs of the whole machine, of which two GPUs on two sockets are passed in. */
+function containerPart(): Machine {
+  const { sheet, gpus } = hgx(MODELS.h100);
+  sheet.put("/.dockerenv", "");
+  sheet.spaces["/dev/shm"] = { totalBytes: 2 ** 36, freeBytes: 2 ** 36 };
+  sheet.put("/proc/self/status", "CapEff:\t00000000a80425fb\nCpus_allowed_list:\t0-63\n");
+  return {
+    name: "container-part",
+    describes: "a container with 2 of a board's 8 H100, which sees the bus of all; nothing is wrong with it",
+    planted: {},
+    exitStatus: 0,
+    sheet,
+    driver: answers(
+      [2, 6].flatMap((i) => gpus[i] ?? []),
+      driverPairs(2, () => ({ access: true, nvlink: true, meet: "system" })),
+    ),
+    verdicts: okVerdicts(2),
+  };
+}
+
 export const BOARDS: readonly Machine[] = [
   hgxH200(),
   dgx1(),
   container(),
+  containerPart(),
   fabricDown(),
   nvlinkDown(),
   confidential(),

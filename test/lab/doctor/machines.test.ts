@@ -128,6 +128,29 @@ test("tables end with machine, provenance and date, and nothing described passes
   }
 });
 
+test("numbers are those of nvidia-smi: GPUs that the driver lost, or that a container was not given, take none away", async () => {
+  const numbers = async (name: string) => {
+    const rows = (await look(name)).gpus().objects() as Record<string, unknown>[];
+    return rows.map((row) => [row.gpu, row.cuda, row.pci]);
+  };
+  assert.equal(await numbers("container-part"), [
+    [0, 0, "0000:33:00.0"],
+    [1, 1, "0000:73:00.0"],
+  ]);
+  assert.equal(await numbers("gpu-lost"), [
+    [0, 0, "0000:23:00.0"],
+    [1, 1, "0000:27:00.0"],
+    [2, 2, "0000:2f:00.0"],
+    [3, null, "0000:2b:00.0"],
+  ]);
+});
+
+test("where NVML does not tell of NVLinks, no class passes for the way", async () => {
+  const pairs = (await look("fabric-down")).pairs().objects() as Record<string, unknown>[];
+  assert.is(pairs[0]?.link, null);
+  assert.is(pairs[0]?.pcie, "NODE");
+});
+
 test("links are told with their rates, and GPUs with both their numbers", async () => {
   const links = (await look("downtrained")).links().objects() as Record<string, unknown>[];
   const gpu1 = links.find((row) => row.from === "GPU 1" && row.kind === "pcie");

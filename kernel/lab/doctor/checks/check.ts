@@ -81,8 +81,13 @@ export function unread(reason: string | undefined): Judgement {
 export const NO_GPU: Judgement = skip(text("no NVIDIA GPU here", "这里没有NVIDIA GPU"));
 export const NO_PAIR: Judgement = skip(text("fewer than two GPUs", "不足两块GPU"));
 
-/** Without NVLink between the two. */
+/** Known to have no NVLink between the two. */
 export function overPcie(pair: PairFacts): boolean {
+  return pair.link !== null && mayUsePcie(pair);
+}
+
+/** Not known to have NVLink between the two. */
+export function mayUsePcie(pair: PairFacts): boolean {
   return !/^NV\d+$/.test(pair.link ?? "");
 }
 

@@ -166,17 +166,17 @@ export const DRIVER_CHECKS: readonly Check[] = [
 function gpusShown(facts: MachineFacts) {
   if (facts.gpus.length === 0) return NO_GPU;
   if (!facts.driver.cuda.available) return skip(text("CUDA does not start", "CUDA未启动"));
-  const unseen = facts.gpus.filter((gpu) => gpu.driver === null);
-  if (unseen.length === 0)
-    return pass(text(`${facts.gpus.length} of ${facts.gpus.length}`, `全部${facts.gpus.length}块`));
+  const shown = new Set(facts.gpus.flatMap((gpu) => (gpu.driver ? (gpu.pci ?? []) : [])));
+  const unseen = facts.pci.devices.filter((device) => device.kind === "gpu" && !shown.has(device.address));
+  if (unseen.length === 0) return pass(text(`all ${shown.size}`, `全部${shown.size}块`));
   if (facts.gpus.some((gpu) => gpu.driver?.facts?.mig)) {
     return skip(text("MIG: CUDA shows one instance at a time", "MIG：CUDA一次只显示一个实例"));
   }
-  const names = few(unseen.map((gpu) => `${gpu.pci} (${gpu.device?.driver ?? "no driver"})`));
+  const names = few(unseen.map((device) => `${device.address} (${device.driver ?? "no driver"})`));
   if (facts.surroundings.container) {
     return pass(text(`not passed into this container: ${names}`, `没有传入此容器：${names}`));
   }
-  const given = unseen.every((gpu) => gpu.device?.driver === "vfio-pci");
+  const given = unseen.every((device) => device.driver === "vfio-pci");
   return (given ? warn : fail)(text(`not shown: ${names}`, `未被识别：${names}`));
 }
 

@@ -6,6 +6,7 @@ import {
   gpuNames,
   type Judgement,
   NO_GPU,
+  overPcie,
   pass,
   plain,
   skip,
@@ -280,6 +281,7 @@ function reasonOf(facts: MachineFacts): string | undefined {
 function visibleDevices(facts: MachineFacts): Judgement {
   const shown = facts.gpus.filter((gpu) => gpu.driver !== null);
   if (shown.length === 0) return facts.gpus.length === 0 ? NO_GPU : unread(reasonOf(facts));
+  if (!facts.driver.numbered) return unread(facts.driver.brokenOff ?? undefined);
   const { CUDA_VISIBLE_DEVICES: visible } = facts.surroundings.environment;
   const hidden = shown.filter((gpu) => gpu.cudaOrdinal === null);
   const seen = shown.filter((gpu) => gpu.cudaOrdinal !== null);
@@ -309,8 +311,7 @@ function bar1Size(facts: MachineFacts): Judgement {
     few(of.map(({ gpu, bytes, memory }) => `GPU ${gpu.index}: ${mib(bytes)} / ${mib(memory)} MiB`));
   if (small.length === 0) return pass(plain(list(told)));
   // Between GPUs of which each pair has NVLink, and without cards that reach for their memory, nothing goes through it.
-  const needed =
-    facts.pairs.some((pair) => !/^NV\d/.test(pair.link ?? "")) || facts.nics.some((nic) => nic.rdma);
+  const needed = facts.pairs.some(overPcie) || facts.nics.some((nic) => nic.rdma);
   if (!needed) {
     return pass(text(`${list(small)}; nothing here goes through it`, `${list(small)}；此机没有流量经过它`));
   }

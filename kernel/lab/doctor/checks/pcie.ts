@@ -6,10 +6,10 @@ import {
   few,
   type Judgement,
   joined,
+  mayUsePcie,
   NO_GPU,
   NO_PAIR,
   once,
-  overPcie,
   pairNames,
   pass,
   plain,
@@ -160,7 +160,7 @@ export const PCIE_CHECKS: readonly Check[] = [
       if (iommu === null) return unread(missing.iommu);
       if (iommu === "off") return pass(text("none at work", "未启用"));
       if (iommu === "pass-through") return pass(text("pass-through", "直通模式"));
-      const between = once(facts.pairs).filter(overPcie);
+      const between = once(facts.pairs).filter(mayUsePcie);
       if (between.length === 0) {
         return pass(text("translates, but every pair has NVLink", "启用了转换，但每对GPU都有NVLink"));
       }
@@ -340,7 +340,7 @@ function pcieErrors(facts: MachineFacts): Judgement {
 
 function acsRedirect(facts: MachineFacts): Judgement {
   if (facts.pairs.length === 0) return facts.gpus.length === 0 ? NO_GPU : NO_PAIR;
-  const between = once(facts.pairs).filter(overPcie);
+  const between = once(facts.pairs).filter(mayUsePcie);
   if (between.length === 0) return pass(text("every pair has NVLink", "每对GPU都有NVLink"));
   const by = (acs: PairFacts["routing"]["acs"]) => between.filter((pair) => pair.routing.acs === acs);
   const [redirected, hidden] = [by("redirected"), by("unknown")];
@@ -391,7 +391,8 @@ function pcieTree(facts: MachineFacts): Judgement {
           `sysfs不显示${few(dark.map((gpu) => `GPU ${gpu.index}`))}`,
         )
       : text("a virtual machine that puts its GPUs right on the root bus", "虚拟机把GPU直接挂在根总线上");
-  const between = once(facts.pairs).filter(overPcie);
+  const between = once(facts.pairs).filter(mayUsePcie);
+  if (facts.pairs.length === 0) return pass(seen);
   // Where NVLink joins every pair the tree matters to the host's copies only.
   return between.length > 0
     ? warn(seen)

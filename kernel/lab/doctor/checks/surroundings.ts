@@ -1,4 +1,4 @@
-import { type Check, NO_GPU, once, overPcie, pass, plain, skip, text, unread, warn } from "./check.js";
+import { type Check, mayUsePcie, NO_GPU, once, pass, plain, skip, text, unread, warn } from "./check.js";
 
 /** Where the process runs. */
 export const SURROUNDINGS_CHECKS: readonly Check[] = [
@@ -40,7 +40,7 @@ export const SURROUNDINGS_CHECKS: readonly Check[] = [
       if (wsl) return skip(plain("WSL2"));
       if (virtualMachine === null) return unread(missing.virtualMachine);
       if (!virtualMachine) return pass(text(`bare metal: ${product ?? "?"}`, `裸机：${product ?? "?"}`));
-      const between = once(facts.pairs).filter(overPcie);
+      const between = once(facts.pairs).filter(mayUsePcie);
       const asked = facts.ladder.verdicts.length > 0;
       const seen = text(`virtual machine: ${product ?? "?"}`, `虚拟机：${product ?? "?"}`);
       return between.length > 0 && !asked ? warn(seen) : pass(seen);
