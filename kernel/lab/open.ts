@@ -118,6 +118,11 @@ export function machines(): { spec: string; describes: string; unavailable: stri
       describes: "a model fitted to that recording, for programs that it does not hold (simulated)",
       unavailable: null,
     })),
+    ...[...shippedRecordings().keys()].map((name) => ({
+      spec: `recorded:${name}+twin`,
+      describes: "that recording, with that model behind it (recorded or simulated, as each row says)",
+      unavailable: null,
+    })),
     ...PRESETS.map(({ name, describes }) => ({
       spec: `sim:${name}`,
       describes: `${describes} (simulated)`,

@@ -179,8 +179,8 @@ function samplesOf(side: Run | Float64Array, which: string): Float64Array {
     return samples;
   throw new P2pError(
     "usage",
-    `${which} is not a run, or has too few samples to compare (at least ${LEAST_SAMPLES}, all positive)`,
-    "Give two runs of machine.run(), or two Float64Arrays of nanoseconds.",
+    `${which} is ${shown(side)}: not a run, or with too few samples to compare (at least ${LEAST_SAMPLES}, all positive)`,
+    "Give two runs, each what machine.run(program) returned, or two Float64Arrays of nanoseconds.",
   );
 }
 

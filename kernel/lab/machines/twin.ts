@@ -113,7 +113,9 @@ export function openTwin(nameOrFile: string): SimulatedMachine {
     );
   }
   const twin = new Twin(observations, recorded.info);
-  return SimulatedMachine.of(twin.constants.topology, {
+  // A preset may have more GPUs than the machine: the twin has as many as that.
+  const topology = { ...twin.constants.topology, gpuCount: recorded.info.gpus.length };
+  return SimulatedMachine.of(topology, {
     costs: twin.constants.costs,
     twin: {
       title: `twin of ${recorded.provenance.machine}, recorded ${recorded.provenance.date.slice(0, 10)}`,

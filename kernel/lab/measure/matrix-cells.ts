@@ -1,5 +1,5 @@
 /** The cells of a matrix: which program each pair runs, what it is called, and why some run none. */
-import { P2pError } from "../errors.js";
+import { P2pError, shown } from "../errors.js";
 import type { Machine, PairInfo } from "../machine.js";
 import type { Allocator, CopyEngine, Program, SyncMethod } from "../program.js";
 import { program } from "../program.js";
@@ -163,7 +163,7 @@ export function expectGpus(machine: Machine, asked: readonly number[] | undefine
   if (fits) return asked;
   throw new P2pError(
     "usage",
-    `lab.matrix: no GPUs ${JSON.stringify(list)} on ${machine.info.name}`,
+    `lab.matrix: no GPUs ${Array.isArray(list) ? list.map(shown).join(", ") || "(none named)" : shown(list)} on ${machine.info.name}`,
     `Give different ones of ${all.join(", ")}.`,
   );
 }

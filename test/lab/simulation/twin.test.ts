@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { RecordedMachine } from "../../../kernel/lab/machines/recorded.js";
@@ -6,6 +9,7 @@ import { scaledFigure, scaledHost } from "../../../kernel/lab/machines/simulatio
 import { observationsOf, openTwin, Twin } from "../../../kernel/lab/machines/twin.js";
 import { transfer } from "../../../kernel/lab/measure/transfer.js";
 import { machines, open } from "../../../kernel/lab/open.js";
+import { encodeRecording } from "../../../kernel/lab/recording/format.js";
 import { scoreTwin } from "../../bench/twin-scores.js";
 import { FIXED, failure, MIB, near } from "./helpers.js";
 
@@ -87,6 +91,23 @@ test("a trace of a twin still adds up", async () => {
     near(sum, total, 1e-9);
   });
   assert.is(trace?.totalNs.length, 5);
+});
+
+test("a twin has as many GPUs as its machine, whatever the nearest preset has", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "p2plab-twin-"));
+  try {
+    const { gpus } = recorded.info;
+    const three = [...gpus, { ...(gpus[0] as (typeof gpus)[number]), index: 2 }];
+    const file = join(folder, "three.arrow");
+    const { provenance, info, runs } = recorded;
+    writeFileSync(file, encodeRecording({ provenance, info: { ...info, gpus: three }, runs }));
+    const machine = openTwin(file);
+    assert.is(machine.info.gpus.length, 3);
+    const error = await failure(() => machine.run(transfer({ from: 0, to: 3, bytes: 8 })));
+    assert.match(error.message, /GPU 3 is wanted, but this machine has 3/);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 });
 
 test("names that are no recording are refused, and the list shows what there is", async () => {
