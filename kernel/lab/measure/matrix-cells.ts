@@ -163,7 +163,7 @@ export function expectGpus(machine: Machine, asked: readonly number[] | undefine
   if (fits) return asked;
   throw new P2pError(
     "usage",
-    `lab.matrix: no GPUs ${Array.isArray(list) ? list.map(shown).join(", ") || "(none named)" : shown(list)} on ${machine.info.name}`,
+    `lab.matrix: no GPUs ${Array.isArray(list) ? `[${list.map(shown).join(",")}]` : shown(list)} on ${machine.info.name}`,
     `Give different ones of ${all.join(", ")}.`,
   );
 }
