@@ -38,6 +38,7 @@
         "native/library_folders.cc",
         "native/memory_block.cc",
         "native/module_object.cc",
+        "native/named_range.cc",
         "native/nvml_facts.cc",
         "native/nvml_fields.cc",
         "native/nvml_gpu.cc",

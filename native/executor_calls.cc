@@ -6,6 +6,8 @@
 #include "driver_library.h"
 #include "executor.h"
 #include "host_thread.h"
+#include "named_range.h"
+#include "operation_text.h"
 
 namespace p2p {
 
@@ -53,15 +55,18 @@ bool blocks(const StepTable& table) {
 
 }  // namespace
 
-// What surrounds a call: peer access as the program asks, the thread near the GPU, its context current.
+// What surrounds a call: a range for profilers, peer access as the program asks, the thread near the GPU, its
+// context current.
 class Executor::Entered {
  public:
-  explicit Entered(const Executor& executor)
-      : peers_(Peers::instance().hold(executor.peers_)),
+  Entered(const Executor& executor, const char* what)
+      : range_(rangesWanted() ? std::string("p2plab ") + what + ": " + programText(executor.program_) : ""),
+        peers_(Peers::instance().hold(executor.peers_)),
         thread_(executor.numaNode_),
         context_(*executor.prepared_->timed.first) {}
 
  private:
+  NamedRange range_;
   Peers::InFlight peers_;
   PinnedThread thread_;
   CurrentContext context_;
@@ -92,7 +97,7 @@ Timing Executor::time(const Call&, std::span<double> totalNs, std::span<double> 
   const std::uint64_t limit = deadlineNs(deadlineMs);
   if (totalNs.size() != apiNs.size())
     throw usage("the arrays of a timing pass differ in length", "Give two arrays of the same length.");
-  const Entered entered(*this);
+  const Entered entered(*this, "time");
   makeReady(receiveLimitNs(limit), deadlineMs);
   const StepTable* table = blocks(prepared_->timed) ? &prepared_->polled : &prepared_->timed;
   std::uint64_t stamps[3];
@@ -122,7 +127,7 @@ BatchTiming Executor::throughput(const Call&, const Batches& batches, std::span<
   if (syncsBeforeEnd(program_))
     throw usage("a batch cannot hold a host sync within an iteration",
                 "Move the syncs to the end, or measure in latency mode.");
-  const Entered entered(*this);
+  const Entered entered(*this, "throughput");
   makeReady(receiveLimitNs(limit), batches.deadlineMs);
   if (!prepared_->throughput)
     prepared_->throughput = std::make_unique<Throughput>(prepared_->resources, prepared_->batched);
@@ -152,7 +157,7 @@ GraphCosts Executor::graphCosts(const Call&, std::size_t repetitions, double dea
   (void)deadlineNs(deadlineMs);
   if (!prepared_->graph)
     throw usage("the program is not submitted as a graph", "Submit it by graph to ask for its costs.");
-  const Entered entered(*this);
+  const Entered entered(*this, "graph costs");
   if (stuck_) drainOrThrow(deadlineMs);
   return prepared_->graph->costs(repetitions);
 }
@@ -160,7 +165,7 @@ GraphCosts Executor::graphCosts(const Call&, std::size_t repetitions, double dea
 Trace Executor::trace(const Call&, std::size_t iterations, bool full, double deadlineMs) {
   checkOpen();
   const std::uint64_t limit = deadlineNs(deadlineMs);
-  const Entered entered(*this);
+  const Entered entered(*this, "trace");
   makeReady(receiveLimitNs(limit), deadlineMs);
   std::vector<std::uint64_t> stamps(iterations * 3);
   const StepTable* table = blocks(prepared_->timed) ? &prepared_->polled : &prepared_->timed;
@@ -202,7 +207,7 @@ Trace Executor::trace(const Call&, std::size_t iterations, bool full, double dea
 std::vector<CheckResult> Executor::verify(const Call&, double deadlineMs) {
   checkOpen();
   const std::uint64_t limit = deadlineNs(deadlineMs);
-  const Entered entered(*this);
+  const Entered entered(*this, "verify");
   if (stuck_) drainOrThrow(deadlineMs);
   try {
     const Verifier verifier(program_, prepared_->resources, limit);

@@ -75,4 +75,13 @@ std::string operationText(const ProgramRows& program, int operation) {
   return numbered(program, operation, before);
 }
 
+std::string programText(const ProgramRows& program) {
+  if (program.operations.empty()) return "nothing";
+  const OperationRow& first = program.operations.front();
+  const bool moves = first.code == Opcode::kCopy || first.code == Opcode::kPut;
+  const std::size_t more = program.operations.size() - 1;
+  return whatText(program, first) + (moves ? ", " + std::to_string(first.bytes) + " bytes" : "") +
+         (more == 0 ? "" : " and " + std::to_string(more) + " more");
+}
+
 }  // namespace p2p

@@ -60,6 +60,16 @@ if (nvrtc) {
   });
 }
 
+const nvtx = missing("compiler") ?? missing("nvtx header");
+if (nvtx) {
+  test.skip(`skipped (optional): ${nvtx}`, () => {});
+} else {
+  test("our declarations of NVTX fit the real headers", () => {
+    const checked = compile("test/native/nvtx_drift.cc");
+    assert.is(checked.status, 0, checked.stderr);
+  });
+}
+
 const nvcc = missing("nvcc");
 if (nvcc) {
   test.skip(`skipped (optional): ${nvcc}`, () => {});

@@ -24,7 +24,7 @@ export const ADDON = process.env.P2PLAB_ADDON ?? join(ROOT, "build/Release/p2p.n
 
 /** Why a tool or file that some tests need is missing; null when it is there. */
 export function missing(
-  what: "compiler" | "addon" | "nvcc" | "cuda headers" | "nvml header" | "nvrtc header",
+  what: "compiler" | "addon" | "nvcc" | "cuda headers" | "nvml header" | "nvrtc header" | "nvtx header",
 ): string | null {
   if (process.platform !== "linux") return "the addon measures on Linux only";
   if (what === "addon") return existsSync(ADDON) ? null : `no ${ADDON} (npm run build:addon)`;
@@ -33,6 +33,10 @@ export function missing(
   }
   if (what === "nvml header") {
     return existsSync(join(NVML_INCLUDE, "nvml.h")) ? null : `no nvml.h in ${NVML_INCLUDE}`;
+  }
+  if (what === "nvtx header") {
+    const header = "nvtx3/nvToolsExt.h";
+    return existsSync(join(CUDA_INCLUDE, header)) ? null : `no ${header} in ${CUDA_INCLUDE}`;
   }
   if (what === "nvrtc header") {
     return existsSync(join(NVRTC_INCLUDE, "nvrtc.h")) ? null : `no nvrtc.h in ${NVRTC_INCLUDE}`;
@@ -78,6 +82,11 @@ export function fakeCupti(): string {
   return build("libcupti.so.13", standIn("cupti"), SHARED);
 }
 
+/** A profiler's library that listens to named ranges. */
+export function fakeNvtx(): string {
+  return build("libnvtx-listener.so", standIn("nvtx"), SHARED);
+}
+
 export function fakeNvrtc(): string {
   return build("libnvrtc.so.13", standIn("nvrtc"), SHARED);
 }
@@ -93,7 +102,7 @@ const MACHINE = ["test/fake-driver/fake_gpus.cc", "test/fake-driver/fake_setting
 
 /** Sources of a stand-in: fake_LIBRARY*.cc; what names no other library belongs to libcuda. */
 function standIn(library: string): string[] {
-  const others = /^fake_(cupti|nvml|nvrtc)/;
+  const others = /^fake_(cupti|nvml|nvrtc|nvtx)/;
   return readdirSync(join(ROOT, "test/fake-driver"))
     .filter((file) => /^fake_\w+\.cc$/.test(file))
     .filter((file) => (library === "cuda" ? !others.test(file) : file.startsWith(`fake_${library}`)))
