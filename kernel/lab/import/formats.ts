@@ -14,6 +14,7 @@ import { importer as nvidiaSmiText } from "./nvidia-smi-text.js";
 import { importer as nvidiaSmiXml } from "./nvidia-smi-xml.js";
 import { importer as nvprofCsv } from "./nvprof-csv.js";
 import { importer as nvprofSqlite } from "./nvprof-sqlite.js";
+import { importer as ownTrace } from "./own-trace.js";
 import { importer as p2pTest } from "./p2p-test.js";
 import { importer as perftest } from "./perftest.js";
 import { importer as ucxPerftest } from "./ucx-perftest.js";
@@ -37,6 +38,7 @@ export const IMPORTERS: readonly Importer[] = [
   nvidiaSmiXml,
   nvprofCsv,
   nvprofSqlite,
+  ownTrace,
   p2pTest,
   perftest,
   ucxPerftest,

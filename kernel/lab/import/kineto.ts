@@ -3,6 +3,7 @@ import { capabilityOf, type Device, deviceTable, finite, machineOf, textOf } fro
 import { Imported, type Importer, type ImportSource } from "./importer.js";
 import { JsonPieces } from "./json-pieces.js";
 import { KinetoEvents } from "./kineto-events.js";
+import { isOwnTrace } from "./own-trace.js";
 import { Skipped } from "./skipped.js";
 import { TimelineBuilder } from "./timeline-builder.js";
 import { timelineTables } from "./timeline-tables.js";
@@ -24,7 +25,7 @@ export const importer: Importer = {
   title: TITLE,
   detect(head) {
     const text = Buffer.from(head.buffer, head.byteOffset, head.byteLength).toString("latin1");
-    if (!/^(?:\xef\xbb\xbf)?\s*[[{]/.test(text)) return 0;
+    if (!/^(?:\xef\xbb\xbf)?\s*[[{]/.test(text) || isOwnTrace(text)) return 0;
     if (/"cat"\s*:\s*"(?:cuda_runtime|cpu_op|gpu_memcpy|ac2g|kernel)"/i.test(text)) return 1;
     if (/"deviceProperties"|"baseTimeNanoseconds"|"cupti_version"/.test(text)) return 0.9;
     if (/"traceEvents"/.test(text)) return 0.8;

@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import * as timelines from "../../../kernel/lab/analyze/timeline/index.js";
@@ -200,6 +203,30 @@ test("a view in place of a table is not run", async () => {
   );
   const imported = await importer.read(sourceOf(database.export()));
   assert.is(timelineOf(imported).kind.length, 0);
+});
+
+test("a file on the disk gives the same as its content, by whatever library this Node.js reads it", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "p2plab-nsys-"));
+  try {
+    const bytes = await nsysFixture("3.25.0");
+    const path = join(folder, "report.sqlite");
+    writeFileSync(path, bytes);
+    const [file, content] = [
+      await importer.read({ ...sourceOf(bytes), path }),
+      await importer.read(sourceOf(bytes)),
+    ];
+    assert.equal(file.timeline, content.timeline);
+    assert.equal(file.notes, content.notes);
+    for (const [name, table] of Object.entries(file.tables))
+      assert.equal(rowsOf(table), rowsOf(content.tables[name]));
+    writeFileSync(path, bytes.subarray(0, 5000));
+    assert.is(
+      (await errorOf(() => importer.read({ ...sourceOf(bytes.subarray(0, 5000)), path }))).code,
+      "import",
+    );
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 });
 
 test("a file larger than memory is refused before it is read", async () => {

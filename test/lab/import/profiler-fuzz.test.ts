@@ -1,19 +1,23 @@
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import * as timelines from "../../../kernel/lab/analyze/timeline/index.js";
+import { chromeTrace } from "../../../kernel/lab/chrome-trace.js";
 import { P2pError } from "../../../kernel/lab/errors.js";
 import type { Importer } from "../../../kernel/lab/import/importer.js";
 import { importer as kineto } from "../../../kernel/lab/import/kineto.js";
 import { importer as nsys } from "../../../kernel/lab/import/nsys-sqlite.js";
 import { importer as nvprof } from "../../../kernel/lab/import/nvprof-sqlite.js";
+import { importer as own } from "../../../kernel/lab/import/own-trace.js";
+import { SimulatedMachine } from "../../../kernel/lab/machines/simulated.js";
 import type { Table } from "../../../kernel/lab/measure/table.js";
+import { transfer } from "../../../kernel/lab/measure/transfer.js";
 import { Random } from "../../../kernel/lab/random.js";
 import { sourceOf } from "./content-source.js";
 import { kinetoTrace, peerCopyEvents } from "./kineto-fixture.js";
 import { nsysFixture } from "./nsys-fixture.js";
 import { nvprofFixture } from "./nvprof-fixture.js";
 
-/** Seconds for each of the four files, at most 200; without them a short form of a fixed seed ends after so many mutations. */
+/** Seconds for each of the five files, at most 160; without them a short form of a fixed seed ends after so many mutations. */
 const SECONDS = Number(process.env.P2PLAB_FUZZ_SECONDS ?? 0);
 const SHORT_ROUNDS = 60;
 const MOST_GROWTH_BYTES = 600e6;
@@ -22,6 +26,12 @@ export const TIME_LIMIT_S = 900;
 
 const test = suite("mutated files of profilers");
 const ANALYSES = Object.entries(timelines) as [string, (of: unknown) => Table][];
+
+const traced = () =>
+  SimulatedMachine.open("hgx-h100-8").run(transfer({ from: 0, to: 1, bytes: 2 ** 20, path: "peer" }), {
+    trace: "full",
+    traceIterations: 4,
+  });
 
 /** Bytes changed, cut out, doubled, zeroed, or the end lost. */
 function mutated(original: Uint8Array, random: Random): Uint8Array {
@@ -64,6 +74,7 @@ const FILES: readonly (readonly [string, Importer, () => Promise<Uint8Array>])[]
   ["nsys", nsys, () => nsysFixture("3.25.0")],
   ["nsys-old", nsys, () => nsysFixture("2.9.1")],
   ["nvprof", nvprof, nvprofFixture],
+  ["own", own, async () => Buffer.from(JSON.stringify(chromeTrace(await traced())))],
   ["kineto", kineto, async () => Buffer.from(kinetoTrace(peerCopyEvents()))],
 ];
 

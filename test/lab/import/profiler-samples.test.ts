@@ -9,6 +9,8 @@ import { importer as nsys } from "../../../kernel/lab/import/nsys-sqlite.js";
 import type { Table } from "../../../kernel/lab/measure/table.js";
 import { sourceOf } from "./content-source.js";
 
+export const TIME_LIMIT_S = 300;
+
 const test = suite("samples of profilers");
 const folder = process.env.P2PLAB_SAMPLES;
 
