@@ -14,6 +14,8 @@ const chapters = readdirSync(folder).filter((file) => file.endsWith(".ipynb"));
 /** One machine of each kind that needs no GPU, and one where peer access is refused to none but classes differ. */
 const MACHINES = ["recorded:h200x2", "sim:hgx-h100-8", "sim:pcie-gen4-2"];
 
+type Executed = Awaited<ReturnType<typeof runNotebook>>;
+
 async function inFolder<T>(use: (out: string) => Promise<T>): Promise<T> {
   const out = mkdtempSync(join(tmpdir(), "p2plab-run-"));
   try {
@@ -30,28 +32,6 @@ function textsOf(notebook: Notebook, id: string): string {
     .map((output) => String(output.data?.["text/plain"] ?? ""))
     .join("\n");
 }
-
-execution(
-  "every code cell of every chapter runs on a recording and on simulations, and says which it was",
-  async () => {
-    for (const chapter of chapters) {
-      for (const machine of MACHINES) {
-        await inFolder(async (out) => {
-          const { notebook, failures } = await runNotebook(join(folder, chapter), { out, machine });
-          assert.equal(failures, [], `${chapter} on ${machine}`);
-          const code = notebook.cells.filter((cell) => cell.cell_type === "code");
-          assert.is(code.filter((cell) => cell.execution_count != null).length, code.length);
-          const kind = machine.startsWith("sim") ? "simulated" : "recorded";
-          const meta = notebook.metadata.p2plab as { provenance: string; machines: { kind: string }[] };
-          assert.is(meta.provenance, kind);
-          const shown = JSON.stringify(notebook.cells.flatMap((cell) => cell.outputs ?? []));
-          assert.ok(shown.includes(kind), machine);
-          assert.not(/\bNaN\b/.test(shown), `${chapter} on ${machine} shows NaN`);
-        });
-      }
-    }
-  },
-);
 
 execution("the notebook that is run is not changed", async () => {
   const file = join(folder, chapters[0] as string);
@@ -79,28 +59,48 @@ function solved(chapter: string): Notebook {
   return notebook;
 }
 
-execution("every check fails on the untouched stub and passes on the solution", async () => {
-  for (const chapter of chapters) {
-    for (const machine of MACHINES) {
-      await inFolder(async (out) => {
-        const stub = await runNotebook(join(folder, chapter), { out: join(out, "stub"), machine });
-        const file = join(out, basename(chapter));
-        writeFileSync(file, formatNotebook(solved(chapter)));
-        const answer = await runNotebook(file, { out: join(out, "solved"), machine });
-        assert.equal(answer.failures, []);
-        const checks = stub.notebook.cells
-          .map((cell) => cell.id ?? "")
-          .filter((id) => /-check-\d+$/.test(id));
-        assert.ok(checks.length >= 2, chapter);
-        for (const id of checks) {
-          assert.match(textsOf(stub.notebook, id), /未通过/, `${id} passes on the stub, ${machine}`);
-          assert.not.match(textsOf(answer.notebook, id), /未通过/, `${id} fails on the solution, ${machine}`);
-          assert.match(textsOf(answer.notebook, id), /通过 passed/, `${id} on ${machine}`);
-        }
-      });
-    }
+/** What must hold of every run of a chapter: all cells were executed, and each output says which kind of machine it is of. */
+function requireComplete({ notebook, failures }: Executed, chapter: string, machine: string): void {
+  assert.equal(failures, [], `${chapter} on ${machine}`);
+  const code = notebook.cells.filter((cell) => cell.cell_type === "code");
+  assert.is(code.filter((cell) => cell.execution_count != null).length, code.length);
+  const kind = machine.startsWith("sim") ? "simulated" : "recorded";
+  assert.is((notebook.metadata.p2plab as { provenance: string }).provenance, kind);
+  const shown = JSON.stringify(notebook.cells.flatMap((cell) => cell.outputs ?? []));
+  assert.ok(shown.includes(kind), machine);
+  assert.not(/\bNaN\b/.test(shown), `${chapter} on ${machine} shows NaN`);
+}
+
+for (const chapter of chapters) {
+  for (const machine of MACHINES) {
+    execution(
+      `${chapter} runs on ${machine}; its checks fail on the stubs and pass on the solutions`,
+      async () => {
+        await inFolder(async (out) => {
+          const stub = await runNotebook(join(folder, chapter), { out: join(out, "stub"), machine });
+          requireComplete(stub, chapter, machine);
+          const file = join(out, basename(chapter));
+          writeFileSync(file, formatNotebook(solved(chapter)));
+          const answer = await runNotebook(file, { out: join(out, "solved"), machine });
+          requireComplete(answer, chapter, machine);
+          const checks = stub.notebook.cells
+            .map((cell) => cell.id ?? "")
+            .filter((id) => /-check-\d+$/.test(id));
+          assert.ok(checks.length >= 2, chapter);
+          for (const id of checks) {
+            assert.match(textsOf(stub.notebook, id), /未通过/, `${id} passes on the stub, ${machine}`);
+            assert.not.match(
+              textsOf(answer.notebook, id),
+              /未通过/,
+              `${id} fails on the solution, ${machine}`,
+            );
+            assert.match(textsOf(answer.notebook, id), /通过 passed/, `${id} on ${machine}`);
+          }
+        });
+      },
+    );
   }
-});
+}
 
 execution("the conclusions that the chapter draws on 2 × H200 are those of the recording", async () => {
   await inFolder(async (out) => {
