@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { lab, onProgress, P2pError, requireWritable } from "../lab/index.js";
 import { type Command, INTERRUPTED, interruptible, notebooksOf, progress, timeoutOf } from "./command.js";
@@ -5,9 +8,9 @@ import { execute } from "./execute.js";
 
 export const record: Command = {
   name: "record",
-  usage: `record [NOTEBOOK] --out FILE [--run-out DIR] [--timeout SECONDS] | [--machine M] [--programs ${lab.PROGRAM_SETS.join(",")}] [--rounds N]`,
+  usage: `record [NOTEBOOK…] --out FILE [--run-out DIR] [--timeout SECONDS] | [--machine M] [--programs ${lab.PROGRAM_SETS.join(",")}] [--rounds N]`,
   describes:
-    "executes a notebook on this machine's GPUs and keeps every program's samples in FILE; without a notebook, measures a " +
+    "executes notebooks on this machine's GPUs and keeps every program's samples in FILE; without a notebook, measures a " +
     "suite of programs in rounds, as a baseline for p2plab check",
   async run(args) {
     const { values, positionals } = parseArgs({
@@ -23,14 +26,14 @@ export const record: Command = {
       },
     });
     const { out, machine, programs, rounds } = values;
-    if (out === undefined || positionals.length > 1) {
+    if (out === undefined) {
       throw new P2pError(
         "usage",
-        "record takes at most one notebook and --out FILE",
-        "p2plab record NOTEBOOK --out NAME-YYYY-MM-DD.arrow, or p2plab record --out FILE for a baseline.",
+        "record takes notebooks, or none, and --out FILE",
+        "p2plab record NOTEBOOK… --out NAME-YYYY-MM-DD.arrow, or p2plab record --out FILE for a baseline.",
       );
     }
-    const ofNotebook = positionals.length === 1;
+    const ofNotebook = positionals.length > 0;
     const [wrong] = Object.entries(
       ofNotebook ? { machine, programs, rounds } : { "run-out": values["run-out"], timeout: values.timeout },
     ).filter(([, value]) => value !== undefined);
@@ -43,7 +46,7 @@ export const record: Command = {
     }
     requireWritable(out);
     return ofNotebook
-      ? await recordNotebook(notebooksOf(positionals)[0] as string, out, {
+      ? await recordNotebooks(notebooksOf(positionals), out, {
           out: values["run-out"] ?? "reports",
           ...timeoutOf(values.timeout),
         })
@@ -54,22 +57,35 @@ export const record: Command = {
   },
 };
 
-async function recordNotebook(
-  notebook: string,
+/** Each notebook is recorded by itself, and all are put together at the end. */
+async function recordNotebooks(
+  notebooks: readonly string[],
   file: string,
   options: { out: string; timeoutS?: number },
 ): Promise<number> {
+  const folder = mkdtempSync(join(tmpdir(), "p2plab-record-"));
   // The process ends with the notebook's: whoever stopped it is told before.
-  const stop = () =>
-    progress("p2plab record: stopped on request: of a notebook that did not end nothing is recorded");
+  const stop = () => {
+    rmSync(folder, { recursive: true, force: true });
+    progress("p2plab record: stopped on request: of notebooks that did not end nothing is recorded");
+  };
   process.prependOnceListener("SIGINT", stop);
-  const executed = await execute(notebook, { ...options, machine: "cuda", record: file });
-  process.off("SIGINT", stop);
-  if (executed.recorded === null) {
-    progress("nothing was recorded, since a cell failed");
-    return 1;
+  try {
+    const parts: string[] = [];
+    for (const notebook of notebooks) {
+      const record = join(folder, `${parts.length}.arrow`);
+      const { recorded } = await execute(notebook, { ...options, machine: "cuda", record });
+      if (recorded === null) {
+        progress(`nothing was recorded, since a cell of ${notebook} failed`);
+        return 1;
+      }
+      parts.push(record);
+    }
+    progress(`${lab.mergeRecordings(parts, file)} programs recorded`);
+  } finally {
+    process.off("SIGINT", stop);
+    rmSync(folder, { recursive: true, force: true });
   }
-  progress(`${executed.recorded} programs recorded`);
   process.stdout.write(`${file}\n`);
   return 0;
 }

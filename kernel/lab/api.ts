@@ -72,6 +72,7 @@ export type { Change, Collective, CollectiveResult } from "./model.js";
 export { machines, type OpenMachine, open, opened } from "./open.js";
 export { Program, program } from "./program.js";
 export { onProgress, type Progress, type ProgressListener } from "./progress.js";
+export { mergeRecordings } from "./recording/merge.js";
 export { saveRecording, startRecording } from "./recording/recorder.js";
 export { median } from "./sampling.js";
 export { flagsOf, type SeriesShape, shapeOf } from "./series.js";

@@ -61,7 +61,7 @@ command("what is not understood ends with 2 and says what would be", () => {
     [["report", "x.ipynb", "--format", "pdf"], /no report format "pdf"/],
     [["matrix", "--metric", "speed", "--machine", "sim:pcie-4"], /no metric "speed"/],
     [["matrix", "--json", "--csv"], /both --json and --csv/],
-    [["record", "x.ipynb"], /one notebook and --out FILE/],
+    [["record", "x.ipynb"], /takes notebooks, or none, and --out FILE/],
     [["record", "x.ipynb", "--out", "r", "--rounds", "9"], /--rounds has no meaning when a notebook/],
     [["record", "--out", "r", "--timeout", "9"], /--timeout has no meaning when a baseline/],
     [

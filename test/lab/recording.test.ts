@@ -10,6 +10,7 @@ import { RecordedMachine } from "../../kernel/lab/machines/recorded.js";
 import { transfer } from "../../kernel/lab/measure/transfer.js";
 import { Random } from "../../kernel/lab/random.js";
 import { decodeRecording, encodeRecording } from "../../kernel/lab/recording/format.js";
+import { mergeRecordings } from "../../kernel/lab/recording/merge.js";
 import { keepRun, saveRecording, startRecording } from "../../kernel/lab/recording/recorder.js";
 import { scriptedMachine } from "./scripted-machine.js";
 
@@ -106,6 +107,46 @@ recordings("a program that was not recorded is refused, by name and with what to
     assert.match((error as P2pError).hint, /holds 2 programs/);
   }
 });
+
+recordings(
+  "recordings of one machine are put into one file: each program once, the last run of it",
+  async () => {
+    const machine = scriptedMachine("measured");
+    const first = await recorded(machine, [undefined]);
+    const second = await recorded(machine, [undefined, "copies"]);
+    const other = decodeRecording(first, "x");
+    const [gpu] = other.info.gpus;
+    const moved = { ...other.info, gpus: [{ ...(gpu as typeof gpu & object), pci: "0000:99:00.0" }] };
+    inFolder((folder) => {
+      const [a, b, c, out] = ["a", "b", "c", "out"].map((name) => join(folder, `${name}.arrow`)) as [
+        string,
+        string,
+        string,
+        string,
+      ];
+      writeFileSync(a, first);
+      writeFileSync(b, second);
+      writeFileSync(c, encodeRecording({ ...other, info: moved }));
+      assert.is(mergeRecordings([a, b], out), 4);
+      const merged = decodeRecording(readFileSync(out), "out");
+      const late = decodeRecording(second, "b").runs;
+      assert.is(merged.runs.length, 4);
+      for (const run of late) {
+        const kept = merged.runs.find(
+          (r) => r.program.hash === run.program.hash && r.traceKind === run.traceKind,
+        );
+        assert.equal([...(kept?.totalNs ?? [])], [...run.totalNs]);
+      }
+      assert.match(refusal(() => mergeRecordings([a, c], out)).message, /holds one machine/);
+      assert.is(refusal(() => mergeRecordings([], out)).code, "recording");
+      assert.match(
+        refusal(() => mergeRecordings([a, join(folder, "none")], out)).message,
+        /none cannot be read/,
+      );
+      assert.is(decodeRecording(readFileSync(out), "out").runs.length, 4);
+    });
+  },
+);
 
 recordings("a simulation or a recording is never recorded", async () => {
   for (const kind of ["simulated", "recorded"] as const) {

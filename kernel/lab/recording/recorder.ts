@@ -1,7 +1,8 @@
 import { P2pError } from "../errors.js";
 import { writeFileAtomic } from "../files.js";
-import type { Machine, MachineInfo, Run } from "../machine.js";
+import type { Machine, Run } from "../machine.js";
 import { encodeRecording, type RecordedRun, runKey, type TraceKind } from "./format.js";
+import { differentMachines, sameGpus } from "./merge.js";
 
 interface Session {
   machine: Machine | null;
@@ -23,11 +24,7 @@ export function startRecording(): void {
 export function keepRun(machine: Machine, run: Run, traceKind: TraceKind | null): void {
   if (!session || run.provenance.kind !== "measured") return;
   if (session.machine && !sameGpus(session.machine.info, machine.info)) {
-    throw new P2pError(
-      "recording",
-      `a recording holds one machine, but runs came from ${session.machine.provenance.machine} and ${machine.provenance.machine}`,
-      "Record each machine into a file of its own.",
-    );
+    throw differentMachines(session.machine, machine);
   }
   session.machine = machine;
   session.runs.set(runKey(run.program.hash, traceKind, run.mode), {
@@ -71,10 +68,4 @@ export function saveRecording(file: string): number {
   );
   session = null;
   return runs.size;
-}
-
-/** The same GPUs in the same slots; a name would not do, since it tells what the links are as long as NVML answers. */
-function sameGpus(a: MachineInfo, b: MachineInfo): boolean {
-  const list = (info: MachineInfo) => info.gpus.map((gpu) => `${gpu.name} ${gpu.pci}`).join("\n");
-  return list(a) === list(b);
 }
