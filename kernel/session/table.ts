@@ -42,7 +42,13 @@ export function tableBundle(table: TableLike): MimeBundle {
     rows.every((row) => row[name] == null || typeof row[name] === "number" || typeof row[name] === "bigint"),
   );
   return {
-    "text/html": html(names, cells, numeric, caption, origin.get("provenance") === "simulated"),
+    "text/html": html(
+      names,
+      cells,
+      numeric,
+      caption,
+      origin.get("provenance")?.includes("simulated") === true,
+    ),
     "text/plain": plain(names, cells, numeric, caption),
   };
 }

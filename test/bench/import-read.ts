@@ -18,5 +18,7 @@ process.stdout.write(
     mostMb: process.resourceUsage().maxRSS / 1e3,
     spans: imported.timeline?.kind.length ?? 0,
     tables: Object.keys(imported.tables).length,
+    tableRows: Object.values(imported.tables).reduce((sum, table) => sum + table.numRows(), 0),
+    format: imported.format,
   }),
 );

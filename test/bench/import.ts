@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { median } from "../../kernel/lab/sampling.js";
 import { ROWS } from "./import-nsys.js";
+import { TEXT_ROWS } from "./import-text.js";
 import { type BenchRow, failed, measured } from "./row.js";
 import type { BenchOptions, BenchResult } from "./run.js";
 
@@ -17,6 +18,19 @@ const NAMES = {
 } as const;
 const BARS = { time: { max: 5 }, memory: { max: 500 } } as const;
 
+/** Text of 1,000,000 lines, and the tables' rows that must come of it. */
+const TEXTS = [
+  { kind: "nvprof", what: "CSV of nvprof", bars: { time: { max: 20 }, memory: { max: 900 } } },
+  { kind: "nccl", what: "log of NCCL", bars: { time: { max: 20 }, memory: { max: 500 } } },
+] as const;
+
+type Text = (typeof TEXTS)[number];
+
+function textNames({ what }: Text): { time: string; memory: string } {
+  const name = `${what} of 1,000,000 lines`;
+  return { time: `${name}, time`, memory: `${name}, memory of the process` };
+}
+
 interface Cost {
   readonly cpuS: number;
   readonly wallS: number;
@@ -25,7 +39,12 @@ interface Cost {
 }
 
 export async function importBench(options: BenchOptions): Promise<BenchResult> {
-  const rows = options.wants(NAMES.time) || options.wants(NAMES.memory) ? nsysRows(options) : [];
+  const wanted = ({ time, memory }: { time: string; memory: string }) =>
+    options.wants(time) || options.wants(memory);
+  const rows = [
+    ...(wanted(NAMES) ? nsysRows(options) : []),
+    ...TEXTS.filter((text) => wanted(textNames(text))).flatMap((text) => textRows(text, options)),
+  ];
   return {
     machine: cpus()[0]?.model ?? "unknown CPU",
     rows: rows.filter((row) => options.wants(row.name)),
@@ -58,6 +77,43 @@ function nsysRows({ rounds, say }: BenchOptions): BenchRow[] {
     ];
   } catch (error) {
     return [failed(NAMES.time, "s", BARS.time, error), failed(NAMES.memory, "MB", BARS.memory, error)];
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function textRows(text: Text, { rounds, say }: BenchOptions): BenchRow[] {
+  const names = textNames(text);
+  const folder = mkdtempSync(join(tmpdir(), "p2plab-bench-"));
+  try {
+    say(`writing a ${text.what} of 1,000,000 lines`);
+    const file = join(folder, "large.txt");
+    run("import-text.js", text.kind, file);
+    const costs = Array.from({ length: rounds ?? ROUNDS }, () => {
+      say(names.time);
+      const cost = JSON.parse(run("import-read.js", file)) as Cost & { format: string; tableRows: number };
+      const all =
+        text.kind === "nvprof"
+          ? cost.spans === TEXT_ROWS
+          : cost.format === "nccl-log" && cost.tableRows > 2048;
+      if (!all) throw new Error(`not all lines were read: ${JSON.stringify(cost)}`);
+      return cost;
+    });
+    const detail = {
+      file_mb: statSync(file).size / 1e6,
+      rounds: costs.length,
+      wall_s: median(costs.map(({ wallS }) => wallS)),
+      definition: "import; CPU time, median of the rounds; the most memory of any round",
+    };
+    return [
+      measured(names.time, median(costs.map(({ cpuS }) => cpuS)), "s", text.bars.time, detail),
+      measured(names.memory, Math.max(...costs.map(({ mostMb }) => mostMb)), "MB", text.bars.memory, detail),
+    ];
+  } catch (error) {
+    return [
+      failed(names.time, "s", text.bars.time, error),
+      failed(names.memory, "MB", text.bars.memory, error),
+    ];
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
