@@ -1,4 +1,5 @@
 import { P2pError, shown } from "../errors.js";
+import { expectNames } from "../measure/expect.js";
 import { IMPORTERS } from "./formats.js";
 import { Imported, type Importer } from "./importer.js";
 import { type OpenSource, openSource } from "./source.js";
@@ -26,7 +27,15 @@ export function importFormats(): readonly { readonly format: string; readonly ti
  * @throws P2pError `import` for what is of no known format or damaged, saying what is wrong with it; `usage` for a wrong argument.
  */
 export async function importFile(input: string | Uint8Array, options: ImportOptions = {}): Promise<Imported> {
-  const { format = "auto" } = options ?? {};
+  if (typeof options !== "object" || options === null) {
+    throw new P2pError(
+      "usage",
+      `the options of lab.import are ${shown(options)}`,
+      'Give none, or { format: "nccl-tests" }.',
+    );
+  }
+  expectNames(options, ["format"], "lab.import");
+  const { format = "auto" } = options;
   const named = format === "auto" ? null : IMPORTERS.find((candidate) => candidate.format === format);
   if (named === undefined) {
     const known = IMPORTERS.map((candidate) => candidate.format).join(", ");

@@ -136,7 +136,7 @@ class Reader {
   /** `Channel 00/0 : 1[1] -> 0[0] via P2P/CUMEM/read`; `Ring 00 : 0[0] -> 1[1] via …` of old versions. */
   #channel(text: string): string | null {
     const found =
-      /^(Channel|Ring) (\d{1,5})(?:\/(\d{1,5}))? : (\d{1,7})\[([\da-fA-F]{1,12})\] -> (\d{1,7})\[([\da-fA-F]{1,12})\](?: \[(send|receive)\])? via (\S.{0,120})$/.exec(
+      /^(Channel|Ring) (\d{1,5})(?:\/(\d{1,5}))? : (\d{1,7})(?:\[([\da-fA-F]{1,12})\])? -> (\d{1,7})(?:\[([\da-fA-F]{1,12})\])?(?: \[(send|receive)\])? via (\S.{0,120})$/.exec(
         text,
       );
     if (!found) return null;
@@ -147,8 +147,8 @@ class Reader {
       connection: connection === undefined ? null : Number(connection),
       from_rank: Number(from),
       to_rank: Number(to),
-      from_device: fromDevice as string,
-      to_device: toDevice as string,
+      from_device: fromDevice ?? null,
+      to_device: toDevice ?? null,
       transport: /^direct shared memory/i.test(transport)
         ? "SHM"
         : (/^[A-Z\d]+/.exec(transport)?.[0] ?? transport),

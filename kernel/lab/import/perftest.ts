@@ -24,7 +24,7 @@ const COLUMNS: readonly (readonly [RegExp, string])[] = [
   [/^BW peak/, "peak"],
   [/^BW average/, "mean"],
   [/^MsgRate/, "message_rate"],
-  [/^CPU_Util/i, "cpu_percent"],
+  [/^CPU_Util/i, "cpu"],
 ];
 
 /** Output of linux-rdma/perftest: text of ib_*_lat and ib_*_bw, and JSON. */

@@ -5,8 +5,6 @@ import { gzipSync } from "node:zlib";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { importFile, importFormats } from "../../../kernel/lab/import/index.js";
-import { isAmbiguous, numberIn, numberStyle } from "../../../kernel/lab/import/number.js";
-import { quantityOf } from "../../../kernel/lab/import/quantity.js";
 import { richDisplay } from "../../../kernel/lab/rich.js";
 import { HWLOC, NCCL } from "../topology/helpers.js";
 import * as fixtures from "./fixtures.js";
@@ -130,6 +128,9 @@ test("a format that is named is taken; one that is wrong is refused with what is
   const unknown = await refusal(read(fixtures.UCX_CSV, { format: "nothing" }));
   assert.is(unknown.code, "usage");
   assert.match(unknown.hint, /nccl-tests/);
+  for (const options of [null, 7, "nccl-tests", { fromat: "auto" }, { format: 7 }]) {
+    assert.is((await refusal(read(fixtures.UCX_CSV, options as never))).code, "usage");
+  }
 });
 
 test("other files are refused with what they are", async () => {
@@ -170,45 +171,6 @@ test("it shows itself with its tables and notes, as text safe in HTML", async ()
   assert.match(String(bundle["text/html"]), /<h4>cuda_gpu_trace \(3 rows\)<\/h4>/);
   assert.match(String(bundle["text/html"]), /&#60;script&#62;/);
   assert.not.match(String(bundle["text/html"]), /<script/);
-});
-
-test("numbers of any locale are told by those that leave no doubt", () => {
-  const style = (...cells: string[]) => numberStyle(cells);
-  assert.equal(style("1,234", "5"), { decimal: ".", mixed: false });
-  assert.equal(style("1.234", "2,5"), { decimal: ",", mixed: false });
-  assert.equal(style("1.234.567"), { decimal: ",", mixed: false });
-  assert.equal(style("1.5", "1,5"), { decimal: ".", mixed: true });
-  assert.equal(style("0.123"), { decimal: ".", mixed: false });
-  assert.equal(style("0,123"), { decimal: ",", mixed: false });
-  const comma = style("2,5");
-  assert.equal(
-    ["1.234", "1.234,5", "1.234.567", "-2,5e3", "12", "1,2,3", ""].map((cell) => numberIn(cell, comma)),
-    [1234, 1234.5, 1234567, -2500, 12, null, null],
-  );
-  assert.equal(
-    ["1,234", "1,234.5", "12,34", "1'234.5", "1\u202f234", "1e400", "abc", ".5", "5.", "."].map((cell) =>
-      numberIn(cell),
-    ),
-    [1234, 1234.5, null, 1234.5, 1234, null, null, 0.5, 5, null],
-  );
-  assert.ok(isAmbiguous("117.344") && !isAmbiguous("0.344") && !isAmbiguous("1234.344"));
-});
-
-test("units are the library's, by what each tool means", () => {
-  const factor = (unit: string, step: 1000 | 1024) => quantityOf(unit, step)?.factor ?? null;
-  assert.equal(
-    ["ns", "us", "msecond", "s"].map((unit) => factor(unit, 1000)),
-    [1e-3, 1, 1e3, 1e6],
-  );
-  assert.equal(
-    [factor("MB", 1000), factor("MB", 1024), factor("MiB", 1000), factor("Kbyte", 1000), factor("B", 1024)],
-    [1e6, 2 ** 20, 2 ** 20, 1e3, 1],
-  );
-  assert.equal(
-    [factor("GB/s", 1000), factor("MB/sec", 1024), factor("MBps", 1000)],
-    [1, 2 ** 20 / 1e9, 1e-3],
-  );
-  assert.equal([factor("furlong", 1000), factor("", 1000)], [null, null]);
 });
 
 test.run();

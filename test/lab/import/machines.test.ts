@@ -68,13 +68,14 @@ test("the log of NCCL: prefixes of launchers, colours, carriage returns, byte or
 
 test("old lines of NCCL: rings by bus id, shared memory, no prefix at all", async () => {
   const imported = await read(
-    "NCCL INFO Ring 00 : 0[6000] -> 1[b000] via P2P/IPC\nNCCL INFO Channel 01 : 1[b000] -> 0[6000] via direct shared memory\n",
+    "NCCL INFO Ring 00 : 0[6000] -> 1[b000] via P2P/IPC\nNCCL INFO Channel 01 : 1[b000] -> 0[6000] via direct shared memory\nNCCL INFO Ring 02 : 15 -> 0 [receive] via NET/AWS Libfabric/3/GDRDMA\n",
   );
   assert.equal(
     rows(imported, "channels").map((row) => cells(row, "channel", "from_device", "transport", "via")),
     [
       [0, "6000", "P2P", "P2P/IPC"],
       [1, "b000", "SHM", "direct shared memory"],
+      [2, null, "NET", "NET/AWS Libfabric/3/GDRDMA"],
     ],
   );
 });
