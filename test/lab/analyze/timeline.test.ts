@@ -1,5 +1,6 @@
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
+import { overlap } from "../../../kernel/lab/analyze/overlap.js";
 import * as timelines from "../../../kernel/lab/analyze/timeline/index.js";
 import { P2pError } from "../../../kernel/lab/errors.js";
 import { SimulatedMachine } from "../../../kernel/lab/machines/simulated.js";
@@ -98,6 +99,18 @@ test("gaps, overlaps: unions and intersections", () => {
   );
   const all = gaps.find(({ lane, between }) => lane === "GPU 0" && between === "all work") as Row;
   assert.equal([all.n, all.idle_us], [3, 8]);
+});
+
+test("lab.overlap takes an import as it takes a run, and says where it is from", () => {
+  const timeline = timelineFrom([
+    { kind: "copy", us: [0, 10] },
+    { kind: "kernel", us: [5, 25] },
+  ]);
+  for (const of of [timeline, { timeline }]) {
+    const [row] = rowsOf(overlap(of)) as [Row];
+    assert.equal([row.iteration, row.both_us, row.hidden, row.overlap], [-1, 5, 0.5, 0.5]);
+    assert.equal([row.machine, row.provenance, row.date], ["test machine", "imported", "2026-01-02"]);
+  }
 });
 
 test("waits: the outer of two, and those right behind a copy", () => {
