@@ -1,13 +1,11 @@
 import { P2pError } from "../errors.js";
 import { isMissing } from "./columns.js";
 import { Imported, type Importer, type ImportSource } from "./importer.js";
-import { embeddedJson, member, numberMember, textMember } from "./json.js";
 import { machineOf } from "./machine-name.js";
+import { MEANING, NCCL_TESTS_HINT, RESULT_COLUMNS, readNcclTestsJson } from "./nccl-tests-json.js";
 import { numberIn } from "./number.js";
 import { entryOf, filled, recordsTable, type Value } from "./records.js";
 import { headText, textOf } from "./text.js";
-
-const HINT = "Give the whole output of a program of nccl-tests, or its JSON (-J FILE).";
 
 /** What a column of a half is called in ours. */
 const HALF_COLUMNS: Readonly<Record<string, string>> = {
@@ -23,21 +21,6 @@ const HALF_COLUMNS: Readonly<Record<string, string>> = {
   "i_cv%": "iteration_cv_percent",
 };
 
-const COLUMNS = [
-  "run",
-  "test",
-  "bytes",
-  "count",
-  "type",
-  "redop",
-  "root",
-  "place",
-  "time_us",
-  "algbw_gbps",
-  "busbw_gbps",
-  "wrong",
-] as const;
-
 /** Of a table whose header was cut off. */
 const USUAL_HEADER = [
   "size",
@@ -51,11 +34,6 @@ const USUAL_HEADER = [
 /** The program's name where somebody kept the command line, or put it above its output. */
 const COMMAND =
   /^(?:[$>=].{0,300}?|[\w.~-]{0,60}\/.{0,300}?)\b((?:all_reduce|all_gather|alltoall|alltoallv|broadcast|reduce|reduce_scatter|sendrecv|scatter|gather|hypercube)_perf)\b/;
-
-const MEANING = [
-  "time_us is the mean of the timed iterations, GB/s are 1e9 bytes/s; busbw_gbps is algbw_gbps times the share of data that must cross a link.",
-  "Times are of whole NCCL calls, kernel launch included: sendrecv_perf at small sizes is the nearest to a latency of this library.",
-];
 
 /** Output of NVIDIA/nccl-tests: text of all generations, with log lines between and inside the rows, and JSON. */
 export const importer: Importer = {
@@ -75,7 +53,9 @@ export const importer: Importer = {
   },
   async read(source) {
     const { text, lines, notes } = await textOf(source);
-    return text.trimStart().startsWith("{") ? readJson(text, source) : new Reader(notes).read(lines, source);
+    return text.trimStart().startsWith("{")
+      ? readNcclTestsJson(text, source, importer)
+      : new Reader(notes).read(lines, source);
   },
 };
 
@@ -120,7 +100,7 @@ class Reader {
       throw new P2pError(
         "import",
         `no row of results${why ? `: ${why}` : this.#header ? " below the header" : ""}`,
-        why ? "Run the test again where it works." : HINT,
+        why ? "Run the test again where it works." : NCCL_TESTS_HINT,
       );
     }
     const origin = { machine, date: null };
@@ -136,7 +116,7 @@ class Reader {
       version: this.#version,
       tables: filled({
         results: recordsTable(this.#rows, origin, [
-          ...new Set([...COLUMNS, ...this.#rows.flatMap((row) => Object.keys(row))]),
+          ...new Set([...RESULT_COLUMNS, ...this.#rows.flatMap((row) => Object.keys(row))]),
         ]),
         runs: recordsTable(
           this.#runs.map((run, i) => ({
@@ -376,97 +356,4 @@ function withoutLog(line: string, hosts: readonly string[]): { text: string; cut
   let start = -1;
   for (const host of hosts) start = Math.max(start, before.lastIndexOf(`${host}:`));
   return { text: start < 0 ? "" : before.slice(0, start), cut: true };
-}
-
-function readJson(text: string, source: ImportSource): Imported {
-  const json = embeddedJson(text, HINT);
-  const results = member(json, "results");
-  if (!Array.isArray(results)) throw new P2pError("import", "the JSON has no list of results", HINT);
-  const notes = [...MEANING];
-  const test =
-    textMember(json, "test") ??
-    textMember(member(json, "config"), "test") ??
-    testOfArguments(member(json, "args"));
-  const devices = listOf(member(json, "devices")).map((device) => ({
-    run: 0,
-    rank: numberMember(device, "rank"),
-    group: numberMember(device, "group"),
-    host: textMember(device, "hostname"),
-    device: numberMember(device, "device"),
-    pci: textMember(device, "device_hex"),
-    name: textMember(device, "device_info"),
-  }));
-  const origin = {
-    machine: machineOf(
-      devices.map(({ name }) => name),
-      devices.flatMap(({ host }) => (host === null ? [] : [host])),
-    ),
-    date: textMember(json, "start_time"),
-  };
-  if (origin.date === null) notes.push("The file does not say when it was run.");
-  if (origin.machine === null) notes.push("The file names no devices.");
-  if (test === null) notes.push("The file does not say which collective was run: test is null.");
-  const rows = results.flatMap((result) =>
-    (["out_of_place", "in_place"] as const).flatMap((place) => {
-      const half = member(result, place);
-      if (half === undefined || half === null || numberMember(half, "time") === null) return [];
-      return [
-        {
-          run: 0,
-          test,
-          bytes: numberMember(result, "size"),
-          count: numberMember(result, "count"),
-          type: textMember(result, "type"),
-          redop: textMember(result, "redop"),
-          root: numberMember(result, "root"),
-          place: place.replaceAll("_", "-"),
-          time_us: numberMember(half, "time"),
-          algbw_gbps: numberMember(half, "alg_bw"),
-          busbw_gbps: numberMember(half, "bus_bw"),
-          wrong: numberMember(half, "nwrong"),
-        },
-      ];
-    }),
-  );
-  if (rows.length === 0) throw new P2pError("import", "the JSON has no result with a time", HINT);
-  const bounds = member(json, "out_of_bounds");
-  const average = member(json, "average_bus_bandwidth");
-  return new Imported({
-    format: importer.format,
-    title: importer.title,
-    version: textMember(json, "version"),
-    tables: filled({
-      results: recordsTable(rows, origin, COLUMNS),
-      runs: recordsTable(
-        [
-          {
-            run: 0,
-            test,
-            average_busbw_gbps:
-              numberMember(json, "average_bus_bandwidth") ?? numberMember(average, "bandwidth"),
-            out_of_bounds: numberMember(json, "out_of_bounds") ?? numberMember(bounds, "count"),
-            nccl_version: textMember(json, "nccl_version"),
-          },
-        ],
-        origin,
-      ),
-      devices: recordsTable(devices, origin),
-    }),
-    notes,
-    source,
-  });
-}
-
-function listOf(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
-}
-
-/** The program's name, from the command line that the JSON keeps; of the rest nothing is kept. */
-function testOfArguments(value: unknown): string | null {
-  const words = Array.isArray(value)
-    ? value.map(String)
-    : typeof value === "string"
-      ? value.split(/\s+/)
-      : [];
-  return /([a-z_]{1,60}_perf)\b/.exec(words[0] ?? "")?.[1] ?? null;
 }

@@ -191,7 +191,11 @@ function metricsOf(block: Block, lines: readonly string[]): Parsed {
   const own = names.slice(0, block.header.length);
   const [unitName, instancesName] = names.slice(-2) as [string, string];
   const rows = new RowColumns(names);
-  for (const cells of rowsOf(block, lines)) {
+  for (const printed of rowsOf(block, lines)) {
+    // "(4 instances)" are the last four cells of a row that is longer than the header.
+    const told =
+      printed.length > own.length ? Number(/\((\d{1,4}) instances?\)/.exec(printed.join(" "))?.[1] ?? 0) : 0;
+    const cells = told > 0 ? printed.slice(0, Math.max(0, printed.length - told)) : printed;
     const row: Record<string, Value> = {};
     own.forEach((name, i) => {
       const cell = (cells[i] ?? "").trim();
@@ -203,7 +207,7 @@ function metricsOf(block: Block, lines: readonly string[]): Parsed {
       if (value?.unit) row[unitName] = value.unit;
       row[name] = value?.number ?? null;
     });
-    const instances = cells.slice(own.length).filter((cell) => cell.trim() !== "");
+    const instances = printed.slice(Math.min(cells.length, own.length)).filter((cell) => cell.trim() !== "");
     row[instancesName] = instances.length > 0 ? instances.join(" ") : null;
     rows.add(row);
   }

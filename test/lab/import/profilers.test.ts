@@ -199,6 +199,14 @@ test("nvprof: traces, summaries and metrics of several runs, KB of 1024 and unit
   assert.equal([imported.timeline?.details?.from[0], imported.timeline?.details?.to[0]], [0, 1]);
 });
 
+test("nvprof: values of several instances, wherever in the row they begin", async () => {
+  for (const commas of [",,,", ",,,,"]) {
+    const imported = await read(NVPROF.replace('"By link",,,,4512', `"By link (4 instances)"${commas}4512`));
+    const [, row] = rows(imported, "metrics");
+    assert.equal(cells(row, "min", "max", "avg", "instances"), [null, null, null, "4512 240 240 240"]);
+  }
+});
+
 test("nvprof: its table for reading is no CSV, and a run without kernels says so", async () => {
   const table =
     "==1== NVPROF is profiling process 1, command: ./x\n==1== Profiling result:\n            Type  Time(%)      Time     Calls\n";
