@@ -9,7 +9,7 @@ const COULD_NOT_LOOK = 3;
 export const doctor: Command = {
   name: "doctor",
   usage:
-    "doctor [--json | --html FILE] [--lang en|zh] [--all] [--[no-]redact] [--no-ladder] [--deadline SECONDS] [--snapshot FOLDER]",
+    "doctor [--json | --html FILE] [--lang en|zh] [--all] [--[no-]redact] [--no-ladder] [--deadline SECONDS] [--snapshot FOLDER | --save FOLDER]",
   describes:
     "what this machine is, what is wrong with it for transfers between GPUs, and how to mend it; exit code 0 healthy, " +
     "1 warnings, 2 failures, 3 could not look",
@@ -41,6 +41,7 @@ async function examine(args: string[]): Promise<number> {
       "no-ladder": { type: "boolean", default: false },
       deadline: { type: "string" },
       snapshot: { type: "string" },
+      save: { type: "string" },
     },
   });
   const { lang } = values;
@@ -53,6 +54,7 @@ async function examine(args: string[]): Promise<number> {
   if (values.html !== undefined) requireWritable(values.html);
   const options = {
     ladder: !values["no-ladder"],
+    ...(values.save === undefined ? {} : { save: values.save }),
     ...(values.snapshot === undefined ? {} : { snapshot: values.snapshot }),
     ...(values.deadline === undefined ? {} : { deadlineS: Number(values.deadline) }),
   };

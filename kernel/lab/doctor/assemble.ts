@@ -48,7 +48,8 @@ export function assemble(found: Found): MachineFacts {
   const layout = describePlaces(files, gpus, driver);
   const pairs = pairsOf(files, gpus, driver, layout);
   const own = nameOf(gpus, pairs);
-  const machine = found.origin.machine ? `${found.origin.machine}: ${own}` : own;
+  const machine =
+    found.origin.machine && found.origin.machine !== own ? `${found.origin.machine}: ${own}` : own;
   const provenance = { ...found.origin, machine };
   const heading = `${provenance.kind}: ${machine}, ${provenance.date.slice(0, 10)} (${provenance.source})`;
   return {

@@ -1,4 +1,5 @@
 /** Facts and findings together, as a notebook holds them. */
+import { P2pError, shown } from "../errors.js";
 import type { Table } from "../measure/table.js";
 import { type MimeBundle, richDisplay } from "../rich.js";
 import type { Description } from "../topology/description.js";
@@ -62,11 +63,20 @@ export class Diagnosis implements Examined {
    * @param lang language of the texts; default `zh`.
    */
   table(lang: Language = "zh"): Table {
+    requireLanguage(lang);
     return findingsTable(this.facts, this.findings, lang);
   }
 
   /** As `p2plab doctor` prints it. */
   text(options: TextOptions = {}): string {
+    if (typeof options !== "object" || options === null) {
+      throw new P2pError("usage", `options are ${shown(options)}`, "Give { lang, width, colour, all }.");
+    }
+    const { lang = "en", width = 100 } = options;
+    requireLanguage(lang);
+    if (typeof width !== "number" || !(width > 0)) {
+      throw new P2pError("usage", `a width of ${shown(width)} columns`, "Give a number above 0.");
+    }
     return diagnosisText(this, options);
   }
 
@@ -82,4 +92,9 @@ export class Diagnosis implements Examined {
   [richDisplay](): MimeBundle {
     return { "text/html": diagnosisHtml(this, { lang: "zh" }), "text/plain": this.text({ lang: "zh" }) };
   }
+}
+
+function requireLanguage(lang: unknown): void {
+  if (lang === "en" || lang === "zh") return;
+  throw new P2pError("usage", `no language ${shown(lang)}`, "Use en or zh.");
 }

@@ -1,4 +1,6 @@
+import { join } from "node:path";
 import { P2pError, shown } from "../errors.js";
+import { requireWritable, writeFileAtomic } from "../files.js";
 import { interruptSignal } from "../interrupt.js";
 import { throwIfCancelled } from "../machines/cuda-calls.js";
 import { assemble, readFiles } from "./assemble.js";
@@ -7,7 +9,8 @@ import { Diagnosis } from "./diagnosis.js";
 import { noAnswers } from "./driver.js";
 import { climbLadder, noLadder } from "./ladder.js";
 import { DriverLook, lookAtFiles, mayHaveGpus } from "./live.js";
-import { openSnapshot } from "./snapshot.js";
+import { cleaner } from "./redact.js";
+import { openSnapshot, SNAPSHOT_FILE, snapshotText } from "./snapshot.js";
 
 export interface DoctorOptions {
   /** A snapshot to look at instead of this machine: a folder with a `machine.json`, or that file. */
@@ -18,6 +21,8 @@ export interface DoctorOptions {
   readonly ladderS?: number;
   /** How long one call of the driver may take, seconds; default 30. */
   readonly deadlineS?: number;
+  /** Where a snapshot of this machine is written, without identifiers: a folder. */
+  readonly save?: string;
   readonly signal?: AbortSignal;
 }
 
@@ -37,11 +42,12 @@ export async function doctor(options: DoctorOptions = {}): Promise<Diagnosis> {
     Object.entries(process.env).filter((entry): entry is [string, string] => entry[1] !== undefined),
   );
   throwIfCancelled(signal);
+  if (options.save !== undefined) requireWritable(join(options.save, SNAPSHOT_FILE));
   const look = mayHaveGpus() ? new DriverLook(deadlineS * 1000) : null;
   try {
     const answering = look?.answers ?? noAnswers("no NVIDIA GPU on the bus, and no driver of one");
-    const looking = Promise.all([lookAtFiles(environment), answering]);
-    const [{ files, late }, driver] = await Promise.race([looking, stopped(signal)]);
+    const looking = Promise.all([lookAtFiles(environment, options.save !== undefined), answering]);
+    const [{ files, late, noted }, driver] = await Promise.race([looking, stopped(signal)]);
     const refused = whyNoLadder(options, environment);
     const climbing = refused === null ? climbLadder(driver, ladderS * 1000, signal) : noLadder(refused);
     const watching = look && refused === null && driver.gpus.length > 1;
@@ -51,7 +57,15 @@ export async function doctor(options: DoctorOptions = {}): Promise<Diagnosis> {
     ]);
     const loaded = ladder.verdicts.some((verdict) => verdict.outcome !== "no-p2p") ? seen : new Map();
     const origin = { kind: "measured", date: new Date().toISOString(), source: "doctor" } as const;
-    return examined(assemble({ files, driver, ladder, loaded, late, origin }));
+    const facts = assemble({ files, driver, ladder, loaded, late, origin });
+    if (options.save !== undefined) {
+      const { machine, date } = facts.provenance;
+      const { environment: set } = files.surroundings;
+      const { verdicts } = ladder;
+      const text = snapshotText({ name: machine, date, environment: set, ...noted, driver, verdicts });
+      writeFileAtomic(join(options.save, SNAPSHOT_FILE), cleaner()(text));
+    }
+    return examined(facts);
   } finally {
     await look?.close();
   }
@@ -92,7 +106,7 @@ function examined(facts: Parameters<typeof examine>[0]): Diagnosis {
   return new Diagnosis(facts, examine(facts));
 }
 
-const KNOWN = ["snapshot", "ladder", "ladderS", "deadlineS", "signal"];
+const KNOWN = ["snapshot", "ladder", "ladderS", "deadlineS", "save", "signal"];
 
 function checked(options: DoctorOptions): DoctorOptions {
   if (typeof options !== "object" || options === null || Array.isArray(options)) {
@@ -105,6 +119,12 @@ function checked(options: DoctorOptions): DoctorOptions {
   }
   if (options.ladder !== undefined && typeof options.ladder !== "boolean") {
     throw usage(`ladder is ${shown(options.ladder)}, not true or false`);
+  }
+  if (options.save !== undefined && (typeof options.save !== "string" || options.save === "")) {
+    throw usage(`save is ${shown(options.save)}, not a folder`);
+  }
+  if (options.save !== undefined && options.snapshot !== undefined) {
+    throw usage("a snapshot of a snapshot");
   }
   for (const name of ["ladderS", "deadlineS"] as const) {
     const seconds: unknown = options[name];

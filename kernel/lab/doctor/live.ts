@@ -8,6 +8,7 @@ import { SUBJECTS } from "./assemble.js";
 import type { LookRequest } from "./child.js";
 import { type DriverAnswers, noAnswers } from "./driver.js";
 import type { FileFacts, LoadedLink } from "./facts.js";
+import type { Noted } from "./noting.js";
 import { FolderRoot, LostRoot } from "./root.js";
 
 /** How long one subject's files may take. */
@@ -35,6 +36,8 @@ export interface Look {
   readonly files: FileFacts;
   /** What was late, a sentence each. */
   readonly late: readonly string[];
+  /** What was read, where it was asked for. */
+  readonly noted: Noted;
 }
 
 type Environment = Readonly<Record<string, string>>;
@@ -48,7 +51,7 @@ function ask(child: KillableChild, request: LookRequest, deadlineMs: number): Pr
 }
 
 /** Reads the files of the machine, a subject after the other; one that hangs costs its own facts only. */
-export async function lookAtFiles(environment: Environment): Promise<Look> {
+export async function lookAtFiles(environment: Environment, note: boolean): Promise<Look> {
   const facts: Record<string, unknown> = {};
   const late: string[] = [];
   let child = newChild();
@@ -69,8 +72,10 @@ export async function lookAtFiles(environment: Environment): Promise<Look> {
       child = newChild();
     }
   }
+  const none: Noted = { files: {}, spaces: {} };
+  const noted = note ? ((await ask(child, { do: "noted" }, FILES_MS)) as Noted) : none;
   await child.finish(END_MS);
-  return { files: facts as unknown as FileFacts, late };
+  return { files: facts as unknown as FileFacts, late, noted };
 }
 
 /** The driver, in a process of its own that stays for {@link watch}. */

@@ -18,20 +18,7 @@ export function redacted(diagnosis: Diagnosis, names: readonly string[] = ownNam
       "Give it what lab.doctor returned, and texts to leave out.",
     );
   }
-  const seen = new Map<string, string>();
-  const standIn = (found: string, prefix: string) => {
-    const key = found.toLowerCase();
-    if (!seen.has(key)) seen.set(key, `${prefix}-redacted-${seen.size}`);
-    return seen.get(key) as string;
-  };
-  const secret = names.filter((name) => name.length >= LEAST_NAME && name !== "root");
-  const named = secret.length > 0 ? new RegExp(secret.map(escaped).join("|"), "gi") : null;
-  const clean = (text: string) => {
-    const plain = text
-      .replace(UUID, (found, prefix: string) => standIn(found, prefix.toUpperCase()))
-      .replace(HARDWARE_ADDRESS, "xx:xx:xx:xx:xx:xx");
-    return named ? plain.replace(named, "redacted") : plain;
-  };
+  const clean = cleaner(names);
   const visit = (value: unknown): unknown => {
     if (typeof value === "string") return clean(value);
     if (Array.isArray(value)) return value.map(visit);
@@ -43,6 +30,25 @@ export function redacted(diagnosis: Diagnosis, names: readonly string[] = ownNam
     { ...(visit(facts) as typeof facts), topology },
     visit(diagnosis.findings) as Diagnosis["findings"],
   );
+}
+
+/** Takes identifiers, and names where they stand as words, out of texts; the same one gets the same stand-in in all of them. */
+export function cleaner(names: readonly string[] = []): (text: string) => string {
+  const seen = new Map<string, string>();
+  const standIn = (found: string, prefix: string) => {
+    const key = found.toLowerCase();
+    if (!seen.has(key)) seen.set(key, `${prefix}-redacted-${seen.size}`);
+    return seen.get(key) as string;
+  };
+  const secret = names.filter((name) => name.length >= LEAST_NAME && name !== "root");
+  const words = secret.map((name) => `(?<![\\w-])${escaped(name)}(?![\\w-])`);
+  const named = words.length > 0 ? new RegExp(words.join("|"), "gi") : null;
+  return (text) => {
+    const plain = text
+      .replace(UUID, (found, prefix: string) => standIn(found, prefix.toUpperCase()))
+      .replace(HARDWARE_ADDRESS, "xx:xx:xx:xx:xx:xx");
+    return named ? plain.replace(named, "redacted") : plain;
+  };
 }
 
 function ownNames(): string[] {

@@ -17,12 +17,32 @@ const MOST_LINKS = 40;
 const OUTCOMES: readonly Outcome[] = ["ok", "no-p2p", "broken", "mirror", "hang", "inconclusive"];
 
 /** A file's text; or its bytes in hexadecimal, zeros up to `bytes` left out; where a link leads; why it cannot be read; an empty folder. */
-type Entry =
+export type Entry =
   | string
   | { readonly hex: string; readonly bytes?: number }
   | { readonly link: string }
   | { readonly error: string }
   | { readonly folder: true };
+
+/** A snapshot as it stands in its file. */
+export interface SnapshotFile {
+  readonly name: string;
+  readonly date: string;
+  readonly environment: Readonly<Record<string, string>>;
+  readonly spaces: Readonly<Record<string, Space>>;
+  readonly driver: DriverAnswers;
+  readonly verdicts: readonly Verdict[];
+  readonly files: Readonly<Record<string, Entry>>;
+}
+
+/** Text of a `machine.json`, a file of the machine a line. */
+export function snapshotText({ files, ...rest }: SnapshotFile): string {
+  const head = JSON.stringify({ schema: SCHEMA, synthetic: false, ...rest }, null, 1).slice(0, -2);
+  const lines = Object.entries(files)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([path, entry]) => `  ${JSON.stringify(path)}: ${JSON.stringify(entry)}`);
+  return `${head},\n "files": {\n${lines.join(",\n")}\n }\n}\n`;
+}
 
 export interface Snapshot {
   readonly name: string;

@@ -39,6 +39,9 @@ const WORDS = {
   host: text("host", "主机"),
   topology: text("topology", "拓扑"),
   unknown: text("not known", "未知"),
+  peers: text("peer access", "对等访问"),
+  granted: text("granted to", "允许"),
+  pairs: text("ordered pairs", "个有序对"),
   findings: text("findings", "发现"),
   evidence: text("seen", "所见"),
   consequence: text("effect", "影响"),
@@ -81,6 +84,7 @@ class Page {
       ...this.#versions(),
       ...this.#host(),
       ...this.#topology(),
+      ...this.#peers(),
       ...this.#findings(),
     ];
   }
@@ -160,6 +164,24 @@ class Page {
     );
   }
 
+  /** How many pairs may reach each other, and the verdicts of each kind of memory. */
+  #peers(): string[] {
+    const { pairs, ladder } = this.#facts;
+    const told = pairs.filter((pair) => pair.driver?.access != null);
+    if (told.length === 0) return [];
+    const granted = told.filter((pair) => pair.driver?.access).length;
+    const allocators = [...new Set(ladder.verdicts.map((verdict) => verdict.allocator))];
+    const counts = allocators.map((allocator) => {
+      const outcomes = ladder.verdicts.filter((one) => one.allocator === allocator).map((one) => one.outcome);
+      const words = [...new Set(outcomes)].map(
+        (outcome) => `${outcomes.filter((one) => one === outcome).length} ${outcome}`,
+      );
+      return `${allocator} ${words.join(", ")}`;
+    });
+    const access = `${this.#say(WORDS.granted)} ${granted} / ${told.length} ${this.#say(WORDS.pairs)}`;
+    return this.#titled(WORDS.peers, wrapped([access, ...counts].join(" · "), this.#width - 2));
+  }
+
   #findings(): string[] {
     const by = (status: Status) => findingsOf(this.#diagnosis, status);
     const shown = [...by("fail"), ...by("warn"), ...(this.#all ? [...by("pass"), ...by("skip")] : [])];
@@ -182,9 +204,9 @@ class Page {
     const names = Math.max(...rows.map(([name]) => widthOf(this.#say(name)))) + 2;
     const body = rows.flatMap(([name, words]) => {
       const first = padded(this.#say(name), names);
-      return wrapped(words, this.#width - 6 - names).map(
-        (line, i) => `      ${i === 0 ? first : " ".repeat(names)}${line}`,
-      );
+      // A link in two pieces is none.
+      const parts = name === WORDS.source ? [words] : wrapped(words, this.#width - 6 - names);
+      return parts.map((line, i) => `      ${i === 0 ? first : " ".repeat(names)}${line}`);
     });
     return [...head, ...body];
   }

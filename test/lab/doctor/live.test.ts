@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { suite } from "uvu";
@@ -57,6 +57,26 @@ function register(): void {
       json.findings.filter((finding: { status: string }) => finding.status === "fail"),
       [],
     );
+  });
+
+  test("a snapshot of this machine is this machine again, recorded and without identifiers", () => {
+    const folder = mkdtempSync(join(tmpdir(), "p2plab-snapshot-"));
+    try {
+      const live = doctor({}, "--save", folder);
+      const text = readFileSync(join(folder, "machine.json"), "utf8");
+      assert.not.match(text, /GPU-[0-9a-f]{8}-/);
+      const again = doctor({}, "--snapshot", folder);
+      assert.is(again.json.provenance, "recorded");
+      assert.is(again.status, live.status);
+      const seen = (one: Seen) =>
+        one.json.findings.map(({ id, status }: { id: string; status: string }) => `${id} ${status}`);
+      assert.equal(seen(again), seen(live));
+      for (const part of ["pci", "nics", "host", "software", "versions", "topology"]) {
+        assert.equal(again.json[part], live.json[part], part);
+      }
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
   });
 
   test("without the ladder no byte is sent", () => {

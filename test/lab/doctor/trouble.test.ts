@@ -106,12 +106,39 @@ test("options that are none are refused by name", async () => {
     [{ snapshot: "" }, "snapshot is"],
     [{ snapshot: 3 }, "snapshot is 3"],
     [{ ladder: "no" }, "ladder is"],
+    [{ save: "" }, "save is"],
+    [{ save: "x", snapshot: "y" }, "a snapshot of a snapshot"],
     [{ ladderS: Number.NaN }, "ladderS is NaN"],
     [{ deadlineS: 0 }, "deadlineS is 0"],
     [{ deadlineS: "5" }, "deadlineS is"],
   ] as const) {
     await refused(options, "usage", wanted);
   }
+});
+
+test("texts in no language and of no width are refused", async () => {
+  const diagnosis = await lab.doctor({ snapshot: packagePath("test/fixtures/machines/none") });
+  for (const wrong of [null, "fr", 3, {}, []]) {
+    assert.throws(
+      () => diagnosis.table(wrong as "en"),
+      (error: P2pError) => error.code === "usage",
+    );
+    assert.throws(
+      () => diagnosis.text({ lang: wrong as "en" }),
+      (error: P2pError) => error.code === "usage",
+    );
+  }
+  for (const width of [0, -1, Number.NaN, "80"]) {
+    assert.throws(
+      () => diagnosis.text({ width: width as number }),
+      (error: P2pError) => error.code === "usage",
+    );
+  }
+  assert.throws(
+    () => diagnosis.text(null as never),
+    (error: P2pError) => error.code === "usage",
+  );
+  assert.ok(diagnosis.text({ width: Number.POSITIVE_INFINITY }).length > 0);
 });
 
 async function refused(options: unknown, code: string, wanted: string): Promise<void> {

@@ -30,6 +30,11 @@ const CODES: Readonly<Record<string, ReturnType<typeof text>>> = {
 /** CUDA C++ Programming Guide: peers of a GPU on machines without NVSwitch. */
 const MOST_PEERS = 8;
 
+const STAGE = text(
+  "Stage transfers meanwhile (P2PLAB_P2P=off, NCCL_P2P_DISABLE=1); look at IOMMU and ACS",
+  "先改走中转（P2PLAB_P2P=off、NCCL_P2P_DISABLE=1）；查看IOMMU与ACS",
+);
+
 /** Peer access: is it granted, and do bytes arrive. */
 export const PEER_CHECKS: readonly Check[] = [
   {
@@ -58,10 +63,7 @@ export const PEER_CHECKS: readonly Check[] = [
       "Peer access that is granted and loses, mirrors or holds back writes makes results wrong, or programs hang.",
       "授予了对等访问却丢失、镜像或滞留写入，会使结果出错或程序挂起。",
     ),
-    fix: text(
-      "Stage transfers meanwhile (P2PLAB_P2P=off, NCCL_P2P_DISABLE=1); then look at IOMMU and ACS above.",
-      "先改走中转（P2PLAB_P2P=off、NCCL_P2P_DISABLE=1）；再查看上面的IOMMU与ACS。",
-    ),
+    fix: STAGE,
     source: "https://github.com/NVIDIA/nccl/issues/2335",
     run: verdicts,
   },
@@ -190,7 +192,7 @@ function verdicts(facts: MachineFacts): Judgement {
   const lost = by("broken", "mirror", "hang");
   if (lost.length > 0) {
     const next = lost.find((verdict) => verdict.next !== "")?.next;
-    return fail(plain(words(lost)), next ? plain(next) : undefined);
+    return fail(plain(words(lost)), next ? joined([STAGE, plain(next)]) : undefined);
   }
   const open = by("inconclusive");
   if (open.length > 0) return warn(plain(words(open)));
