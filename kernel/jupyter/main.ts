@@ -12,6 +12,8 @@ import { Reader } from "./reader.js";
 import { Server } from "./server.js";
 import { socketsThread } from "./sockets-thread.js";
 
+/** Of `start.sh`; children do not want them. */
+const TUNABLES = "glibc.malloc.hugetlb=1:glibc.malloc.trim_threshold=131072";
 // A session takes process.exit away from cells.
 const exit = process.exit.bind(process);
 
@@ -59,10 +61,10 @@ async function openSession(stopping?: SharedArrayBuffer): Promise<Session> {
 
 /** Undoes what `start.sh` did for the sake of the start alone. */
 function settleStart(): void {
+  if (process.env.GLIBC_TUNABLES === TUNABLES) delete process.env.GLIBC_TUNABLES;
   const mark = process.env.P2PLAB_START_MARK;
   if (mark === undefined) return;
   delete process.env.P2PLAB_START_MARK;
-  if (process.env.GLIBC_TUNABLES === "glibc.malloc.hugetlb=1") delete process.env.GLIBC_TUNABLES;
   try {
     rmSync(mark, { force: true });
   } catch {

@@ -304,13 +304,16 @@ main.on("message", (message: ToSockets) => {
   }
 });
 
+/** Each look wakes the thread, which is felt in what else is measured on the machine. */
+const LOOKS_MS = 5000;
+
 /** A server that was killed can tell nobody to shut down: the kernel that it started ends with it. */
 function endWithParent(): void {
   const parent = process.ppid;
   if (Number(process.env.JPY_PARENT_PID) !== parent) return;
   setInterval(() => {
     if (process.ppid !== parent) void shutDown();
-  }, 1000);
+  }, LOOKS_MS);
 }
 
 async function start(): Promise<void> {

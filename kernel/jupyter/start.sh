@@ -25,12 +25,14 @@ fits() {
   fi
 } 2>/dev/null
 
+# Of malloc: large pages, since reading the snapshot touches a hundred megabytes once; and what is free goes back to the system, where
+# the compiler's short-lived memory would stay with the process.
+: "${GLIBC_TUNABLES:=glibc.malloc.hugetlb=1:glibc.malloc.trim_threshold=131072}"
+export GLIBC_TUNABLES
+
 if fits "$1"; then
   { echo $$ >"$mark"; } 2>/dev/null
-  P2PLAB_START_MARK=$mark
-  # Large pages for what malloc hands out: reading the snapshot touches a hundred megabytes once.
-  : "${GLIBC_TUNABLES:=glibc.malloc.hugetlb=1}"
-  export P2PLAB_START_MARK GLIBC_TUNABLES
+  export P2PLAB_START_MARK="$mark"
   exec "$@" --snapshot-blob "$snapshot" "$main" "$connection"
 fi
 exec "$@" "$main" "$connection"

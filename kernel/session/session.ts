@@ -11,7 +11,7 @@ import { type Completeness, completenessOf } from "./completeness.js";
 import { isHandle } from "./display.js";
 import { forbidExit } from "./exit.js";
 import { hideAttached } from "./inspection.js";
-import { collectGarbage } from "./memory.js";
+import { collectGarbage, spareLargestFunctions } from "./memory.js";
 import type { FrontEnd, OutputSink } from "./outputs.js";
 import { PRELOAD } from "./preload.js";
 import { showProgress } from "./progress.js";
@@ -84,6 +84,7 @@ export class Session {
     if (options.machine) process.env.P2PLAB_MACHINE = options.machine;
     if (options.stopping) shareStopping(options.stopping);
     Session.#open = true;
+    spareLargestFunctions();
     const cells = new Cells(process.cwd());
     try {
       cells.preload(PRELOAD);
@@ -162,11 +163,15 @@ export class Session {
       setTimeout(() => {
         if (!this.#running) work();
       }, ms).unref();
+    // After the cell's reply has left.
+    setImmediate(() => {
+      if (!this.#running) collectGarbage("busy");
+    });
     this.#resting = [
       later(REST_MS.types, () => this.#cells.completeTypes()),
       later(REST_MS.memory, () => {
         keepCompiledForm();
-        collectGarbage();
+        collectGarbage("resting");
       }),
     ];
   }
