@@ -25,7 +25,7 @@ export interface Inspection {
 }
 
 /** Of so many candidates at most, the type of each is written out. */
-const SIGNATURES = 40;
+const SIGNATURES = 15;
 const WORD = /[\p{ID_Continue}$\u200c\u200d]/u;
 
 export function completionOf(

@@ -72,6 +72,8 @@ export class Compiler {
   #host(): ts.LanguageServiceHost {
     const system = { ...tsc.sys };
     forwardTypeScriptLookups(system, this.#cwd);
+    for (const ask of ["fileExists", "directoryExists"] as const)
+      system[ask] = remembered(system[ask], this.#cwd);
     const readFile = (path: string, encoding?: string) =>
       this.#texts.get(path)?.text ?? system.readFile(path, encoding);
     const library = dirname(tsc.getDefaultLibFilePath(this.#options));
@@ -215,6 +217,8 @@ export class Compiler {
       if (!symbol) return null;
       const target = symbol.flags & tsc.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol;
       if (!(target.flags & tsc.SymbolFlags.Value)) return null;
+      const written = writtenSignature(target);
+      if (written !== null) return written;
       return checker.typeToString(checker.getTypeOfSymbolAtLocation(target, cell), cell);
     };
     return { entries: found?.entries ?? [], signatureOf };
@@ -230,6 +234,20 @@ export class Compiler {
     this.#service.dispose();
     this.#snapshots.clear();
   }
+}
+
+/**
+ * Asks once for what does not change under a running session: what is there, outside of the notebook's folder, stays there. TypeScript
+ * asks again for each program, hundreds of times.
+ */
+function remembered(ask: (path: string) => boolean, cwd: string): (path: string) => boolean {
+  const found = new Set<string>();
+  return (path) => {
+    if (found.has(path)) return true;
+    if (!ask(path)) return false;
+    if (!path.startsWith(`${cwd}/`)) found.add(path);
+    return true;
+  };
 }
 
 /** A file's text, read when it has to be parsed: most are parsed already where the process began from a snapshot. */
@@ -263,6 +281,20 @@ class FileText implements ts.IScriptSnapshot {
 function fileVersion(path: string): string {
   const found = statSync(path, { throwIfNoEntry: false });
   return found ? `${found.mtimeMs}:${found.size}` : "0";
+}
+
+/** A function's type as its one declaration has it, where that says everything: to have it worked out takes as long as the completion. */
+function writtenSignature({ declarations = [] }: ts.Symbol): string | null {
+  const [declaration] = declarations;
+  if (!declaration || declarations.length > 1) return null;
+  if (!tsc.isFunctionDeclaration(declaration) && !tsc.isMethodSignature(declaration)) return null;
+  const { parameters, type, typeParameters = [] } = declaration;
+  if (!type || parameters.some((parameter) => !parameter.type)) return null;
+  const file = declaration.getSourceFile();
+  const text = (nodes: readonly ts.Node[]) =>
+    nodes.map((node) => node.getText(file).replace(/\s+/g, " ")).join(", ");
+  const generic = typeParameters.length > 0 ? `<${text(typeParameters)}>` : "";
+  return `${generic}(${text(parameters)}) => ${text([type])}`;
 }
 
 /** What may stand at a position, and each one's type as text; null for what is no value. */

@@ -21,8 +21,8 @@ function runningCell(): Cell {
 export interface DisplayHandle {
   /** Identifies the display among those of the notebook. */
   readonly id: string;
-  /** Shows another value in the same place. */
-  update(value: unknown): void;
+  /** Shows another value in the same place; metadata by MIME type, as in `raw`. */
+  update(value: unknown, metadata?: Record<string, unknown>): void;
 }
 
 /** A progress bar that changes in place. */
@@ -57,8 +57,8 @@ export interface Display {
   json(value: unknown): void;
   /** Shows a whole MIME bundle, with metadata. */
   raw(bundle: MimeBundle, metadata?: Record<string, unknown>): DisplayHandle;
-  /** Shows another value in the place of the display with this id. */
-  update(id: string, value: unknown): void;
+  /** Shows another value in the place of the display with this id; metadata as in `raw`. */
+  update(id: string, value: unknown, metadata?: Record<string, unknown>): void;
   /** Clears the cell's output; with `wait`, only when the next output comes. */
   clear(options?: { wait?: boolean }): void;
   /** Shows a progress bar of `total` steps. */
@@ -82,7 +82,7 @@ function send(
 
 function newHandle(): DisplayHandle {
   const id = `p2plab-${process.pid}-${++displays}`;
-  const handle: DisplayHandle = { id, update: (value) => update(id, value) };
+  const handle: DisplayHandle = { id, update: (value, metadata) => update(id, value, metadata) };
   handles.add(handle);
   return handle;
 }
@@ -99,12 +99,12 @@ function show(value: unknown): DisplayHandle {
   return handle;
 }
 
-function update(id: string, value: unknown): void {
+function update(id: string, value: unknown, metadata: Record<string, unknown> = {}): void {
   const cell = runningCell();
   send(
     cell,
     () => bundleOf(value),
-    (data) => cell.emit({ type: "update_display_data", data, metadata: {}, displayId: id }),
+    (data) => cell.emit({ type: "update_display_data", data, metadata, displayId: id }),
   );
 }
 

@@ -35,7 +35,9 @@ display.raw({ "text/x": "r", "text/plain": "p" }, { size: 1 });`);
 
 shows("a display is changed in place by its handle, and by its id from another cell", async () => {
   const { outputs } = await run('const place = display("a"); place.update("b");');
-  const later = await run('display.update(place.id, "c")');
+  const later = await run('display.update(place.id, "c", { "text/plain": { wide: true } })');
+  const changed = later.outputs.find((output) => output.type === "update_display_data");
+  assert.equal(changed?.type === "update_display_data" && changed.metadata, { "text/plain": { wide: true } });
   const ids = [...outputs, ...later.outputs].map((output) => "displayId" in output && output.displayId);
   assert.equal(
     [...outputs, ...later.outputs].map((output) => output.type),
