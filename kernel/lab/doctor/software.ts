@@ -130,8 +130,18 @@ function toolkit(root: Root): Told<string> {
     return version ? [version] : [];
   });
   const old = /CUDA Version (\d+\.\d+)/.exec(root.text("/usr/local/cuda/version.txt").value ?? "")?.[1];
-  const version = found[0] ?? old;
-  return version ? known(version) : unknown("no version file in /usr/local/cuda or /opt/cuda");
+  const version = found[0] ?? old ?? headerVersion(root);
+  return version ? known(version) : unknown("no version file and no cuda.h in /usr/local/cuda or /opt/cuda");
+}
+
+/** What cuda.h calls itself, for toolkits that were packed without their version file: 13000 is 13.0. */
+function headerVersion(root: Root): string | null {
+  for (const folder of ["/usr/local/cuda", "/opt/cuda"]) {
+    const header = root.text(`${folder}/include/cuda.h`).value ?? "";
+    const number = Number(/^#define CUDA_VERSION (\d{4,6})$/m.exec(header)?.[1]);
+    if (number > 0) return `${Math.floor(number / 1000)}.${Math.floor((number % 1000) / 10)}`;
+  }
+  return null;
 }
 
 function moduleGpus(root: Root): Told<ModuleGpu[]> {

@@ -6,6 +6,7 @@ import * as assert from "uvu/assert";
 import { examine } from "../../../kernel/lab/doctor/checks/all.js";
 import { answersOf } from "../../../kernel/lab/doctor/driver.js";
 import { FolderRoot } from "../../../kernel/lab/doctor/root.js";
+import { readSoftware } from "../../../kernel/lab/doctor/software.js";
 import { lab, P2pError, packagePath } from "../../../kernel/lab/index.js";
 import { Random } from "../../../kernel/lab/random.js";
 import { MACHINES } from "./machines.js";
@@ -202,6 +203,15 @@ function damaged(value: unknown, random: Random, share: number): unknown {
   if (typeof value !== "object" || value === null) return value;
   return Object.fromEntries(Object.entries(value).map(([name, own]) => [name, damaged(own, random, share)]));
 }
+
+test("a toolkit without its version file is known by its header", () =>
+  inTemporary((folder) => {
+    const header = "usr/local/cuda/include/cuda.h";
+    plant(folder, { [header]: "/* long ago */\n#define CUDA_VERSION 12080\n" });
+    assert.is(readSoftware(new FolderRoot(folder)).toolkit, "12.8");
+    writeFileSync(join(folder, header), "#define CUDA_VERSION none\n");
+    assert.is(readSoftware(new FolderRoot(folder)).toolkit, null);
+  }));
 
 test("a driver of which nothing is known is no GPU", () => {
   for (const value of STRANGE) assert.equal(answersOf(value).gpus, []);

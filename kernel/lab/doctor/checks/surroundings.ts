@@ -42,7 +42,10 @@ export const SURROUNDINGS_CHECKS: readonly Check[] = [
       if (!virtualMachine) return pass(text(`bare metal: ${product ?? "?"}`, `裸机：${product ?? "?"}`));
       const between = once(facts.pairs).filter(mayUsePcie);
       const asked = facts.ladder.verdicts.length > 0;
-      const seen = text(`virtual machine: ${product ?? "?"}`, `虚拟机：${product ?? "?"}`);
+      const seen =
+        product === null
+          ? text("virtual machine; the system does not say whose", "虚拟机；系统未给出厂商")
+          : text(`virtual machine: ${product}`, `虚拟机：${product}`);
       return between.length > 0 && !asked ? warn(seen) : pass(seen);
     },
   },
