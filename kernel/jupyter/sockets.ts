@@ -5,7 +5,7 @@
 import { readFileSync, writeSync } from "node:fs";
 import { createRequire } from "node:module";
 import { parentPort, workerData } from "node:worker_threads";
-import { Reply, Router, XPublisher } from "zeromq";
+import { Router, XPublisher } from "zeromq";
 import { DescriptorReader } from "./descriptors.js";
 import { InputState, type Request, type SocketsData, type ToMain, type ToSockets } from "./link.js";
 import { type Message, type Outgoing, PROTOCOL_VERSION, Wire } from "./wire.js";
@@ -24,7 +24,8 @@ const stdin = new Router();
 // No high-water mark: a cell that prints faster than a front end reads must lose nothing.
 const iopub = new XPublisher({ sendHighWaterMark: 0, sendTimeout: 0 });
 iopub.verbosity = "allSubs";
-const heartbeat = new Reply();
+// No Reply: that one stays stuck where the asker has gone before its answer.
+const heartbeat = new Router();
 const sockets = [shell, control, stdin, iopub, heartbeat];
 
 /** Sends one after the other, in the order of the calls. */
@@ -250,7 +251,7 @@ async function shutDown(): Promise<void> {
 }
 
 async function beat(): Promise<void> {
-  for await (const frames of heartbeat) await heartbeat.send(frames);
+  for await (const frames of heartbeat) await heartbeat.send(frames).catch(complain);
 }
 
 function kernelInfo(): Record<string, unknown> {

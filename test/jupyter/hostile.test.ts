@@ -1,5 +1,7 @@
 import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { suite } from "uvu";
@@ -97,6 +99,38 @@ hostile("requests with contents of the wrong kinds are answered, each with a sta
     const { reply } = await client.ask("shell", type, content);
     assert.is(reply.status, status, `${type} ${JSON.stringify(content)}: ${JSON.stringify(reply)}`);
   }
+});
+
+hostile("bytes that are no ZeroMQ, on any port, change nothing", async () => {
+  const random = new Random(20261201);
+  const greeting = Buffer.concat([Buffer.from([0xff, 0, 0, 0, 0, 0, 0, 0, 1, 0x7f, 3]), Buffer.alloc(53)]);
+  const texts = [
+    Buffer.from("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"),
+    Buffer.from(Array.from({ length: 5000 }, () => random.integer(256))),
+    // A right greeting, then a frame that claims to be four exabytes long.
+    Buffer.concat([greeting, Buffer.from([0x02, 0x3f, ...Array.from({ length: 7 }, () => 0xff)])]),
+  ];
+  for (const name of ["shell_port", "control_port", "stdin_port", "iopub_port", "hb_port"]) {
+    for (const text of texts) {
+      const socket = connect(Number(client.connection[name]), "127.0.0.1");
+      // The kernel may hang up at once.
+      socket.on("error", () => undefined);
+      await once(socket, "connect");
+      socket.write(text);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      socket.destroy();
+    }
+  }
+  assert.is(await client.beat("still"), "still");
+  assert.equal((await client.execute("3")).outputs[0]?.content.data, { "text/plain": "3" });
+  assert.is((await client.ask("control", "kernel_info_request", {})).reply.status, "ok");
+});
+
+hostile("one message of 5 MB is run, and one of 20 MB is printed, whole", async () => {
+  const { outputs } = await client.execute(`"${"x".repeat(5e6)}".length`);
+  assert.equal(outputs[0]?.content.data, { "text/plain": "5000000" });
+  const printed = await client.execute('console.log("y".repeat(20e6))');
+  assert.is(KernelClient.text(printed).length, 20e6 + 1);
 });
 
 hostile("user code that breaks the streams, JSON or Promise leaves the kernel answering", async () => {
