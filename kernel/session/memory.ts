@@ -24,11 +24,3 @@ export function collectGarbage(when: keyof typeof WORTH_BYTES): void {
   collect();
   left = used();
 }
-
-/**
- * Keeps V8 from optimizing functions as large as TypeScript's largest, which takes seconds and a hundred megabytes each and gains
- * nothing: they run once a cell, and what they call is optimized by itself. V8's own limit is four times as high.
- */
-export function spareLargestFunctions(): void {
-  v8.setFlagsFromString("--max-optimized-bytecode-size=15360");
-}

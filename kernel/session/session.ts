@@ -11,7 +11,7 @@ import { type Completeness, completenessOf } from "./completeness.js";
 import { isHandle } from "./display.js";
 import { forbidExit } from "./exit.js";
 import { hideAttached } from "./inspection.js";
-import { collectGarbage, spareLargestFunctions } from "./memory.js";
+import { collectGarbage } from "./memory.js";
 import type { FrontEnd, OutputSink } from "./outputs.js";
 import { PRELOAD } from "./preload.js";
 import { showProgress } from "./progress.js";
@@ -84,7 +84,6 @@ export class Session {
     if (options.machine) process.env.P2PLAB_MACHINE = options.machine;
     if (options.stopping) shareStopping(options.stopping);
     Session.#open = true;
-    spareLargestFunctions();
     const cells = new Cells(process.cwd());
     try {
       cells.preload(PRELOAD);

@@ -16,6 +16,8 @@ interface Flaws {
   stretch?: number;
   /** What kernels of more than a millisecond take more, whatever they were asked. */
   lateNs?: number;
+  /** What every third run of a long kernel takes more, all its samples alike: runs fall into clusters. */
+  clusterNs?: number;
   /** What the second of two same runs takes more. */
   drift?: number;
   /** Local loads that are as slow as host loads: a chain that lies elsewhere. */
@@ -35,6 +37,7 @@ function machineWith(flaws: Flaws = {}): Machine {
     return { ns: 150 + far + (probe.cold ? 200 : 0) };
   });
   let computed = 0;
+  let runs = 0;
   return {
     ...probes,
     info: {
@@ -55,7 +58,8 @@ function machineWith(flaws: Flaws = {}): Machine {
         options,
         6000 * Math.max(1, copies) +
           (compute?.ns ?? 0) * (flaws.stretch ?? 1) * again +
-          (compute && compute.ns > 1_000_000 ? (flaws.lateNs ?? 0) : 0),
+          (compute && compute.ns > 1_000_000 ? (flaws.lateNs ?? 0) : 0) +
+          (compute && compute.ns >= 1_000_000 && runs++ % 3 === 0 ? (flaws.clusterNs ?? 0) : 0),
       );
     },
   };
@@ -124,6 +128,7 @@ checks("each flaw fails its own checks and no other", async () => {
     "the host clock and the GPU's timer keep step",
     "a known duration is recovered",
   ]);
+  assert.equal(await failing({ clusterNs: 1500 }), []);
   assert.equal(await failing({ lateNs: 2000 }), ["a known duration is recovered"]);
   assert.equal(await failing({ stretch: 0.98 }), [
     "the host clock and the GPU's timer keep step",

@@ -210,7 +210,7 @@ function mediansOverRuns(runs: readonly Float64Array[], random: Random): Float64
  * Medians of resamples. The median of n draws with replacement is the order statistic at the median of n uniform ranks, so
  * that ranks are drawn, by the beta distribution of a middle order statistic (normal approximation), instead of n values.
  */
-export function medians(samples: Float64Array, random: Random): Float64Array {
+function medians(samples: Float64Array, random: Random): Float64Array {
   const sorted = samples.slice().sort();
   const n = Math.min(sorted.length, MOST_SAMPLES);
   const sd = 0.5 / Math.sqrt(n + 2);

@@ -67,9 +67,9 @@ export class NotingRoot implements Root {
   #bytes(path: string, told: Told<Uint8Array>): Told<Uint8Array> {
     if (told.value === null) this.#note(path, { error: cause(path, told) });
     else {
-      const text = new TextDecoder().decode(told.value);
+      const text = publicPart(path, new TextDecoder().decode(told.value));
       const isText = printable(text) === text && !text.includes("\ufffd");
-      this.#note(path, isText ? publicPart(path, text) : shortened(told.value));
+      this.#note(path, isText ? text : shortened(told.value));
     }
     return told;
   }
@@ -86,17 +86,20 @@ function cause(path: string, told: Told<unknown>): string {
   return reason.startsWith(`${path}: `) ? reason.slice(path.length + 2) : reason;
 }
 
-/** Of the kernel's command line what bears on transfers: the rest names disks and hosts. */
+/**
+ * Of the kernel's command line what bears on transfers: the rest names disks and hosts. Of a header, which is somebody's work, the
+ * line that is looked for.
+ */
 function publicPart(path: string, text: string): string {
+  if (path.endsWith("/cuda.h")) return /^#define CUDA_VERSION \d+$/m.exec(text)?.[0] ?? "";
   if (path !== "/proc/cmdline") return text;
   const words = text.split(/\s+/).filter((word) => /^(\w+_)?iommu|^pci/.test(word));
   return words.join(" ");
 }
 
-/** Where a file is when the links above it are followed: sysfs shows the same device in many places. */
+/** Where a file is when the links above it are followed, in sysfs, which shows the same device in many places. */
 function placeOf(path: string): string {
-  // Not `self`, which is another process in a snapshot.
-  if (path.startsWith("/proc/")) return path;
+  if (!path.startsWith("/sys/")) return path;
   try {
     return posix.join(realpathSync(dirname(path)), posix.basename(path));
   } catch {
