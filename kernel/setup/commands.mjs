@@ -81,7 +81,7 @@ function afterCompiling() {
   }
 }
 
-/** The kernel starts without it as well, in twice the time: a failure is said and not fatal. */
+/** The kernel starts without it as well, in more than twice the time: a failure is said and not fatal. */
 async function snapshot() {
   if (WINDOWS) return;
   const file = join(STATE, "kernel.snapshot");

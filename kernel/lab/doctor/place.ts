@@ -2,21 +2,11 @@
 import { Description } from "../topology/description.js";
 import { layoutOfLabels } from "../topology/labels.js";
 import { Layout } from "../topology/layout.js";
-import { pcieLaneGbps } from "../topology/pcie.js";
+import { pcieClassOf, pcieLaneGbps } from "../topology/pcie.js";
 import { Collector } from "../topology/readers/collect.js";
 import type { DriverAnswers, DriverPair } from "./driver.js";
 import type { FileFacts, GpuFacts, PairFacts, PairRouting } from "./facts.js";
 import type { PciDevice } from "./pcie.js";
-
-/** How `nvidia-smi topo -m` writes where the PCIe ways of two GPUs meet. */
-const MEETING: Readonly<Record<string, string>> = {
-  internal: "PIX",
-  single: "PIX",
-  multiple: "PXB",
-  hostbridge: "PHB",
-  node: "NODE",
-  system: "SYS",
-};
 
 /** Null where there is no GPU. */
 export function describePlaces(
@@ -226,7 +216,7 @@ function rateOf(links: Links, count: number): number | null {
 }
 
 function meetingOf(gpus: readonly GpuFacts[], driver: DriverAnswers, a: number, b: number): string | null {
-  return MEETING[driverPair(gpus, driver, a, b)?.nvml?.commonAncestor ?? ""] ?? null;
+  return pcieClassOf(driverPair(gpus, driver, a, b)?.nvml?.commonAncestor);
 }
 
 function driverPair(

@@ -18,7 +18,7 @@ import {
 import { Skipped } from "./skipped.js";
 import { openSqlite, quoted, type SqliteFile } from "./sqlite.js";
 import { sqliteHead } from "./sqlite-head.js";
-import { scanNumbers } from "./sqlite-rows.js";
+import { scanNumbers, stringsOf } from "./sqlite-rows.js";
 import { TimelineBuilder } from "./timeline-builder.js";
 import { timelineTables } from "./timeline-tables.js";
 
@@ -28,8 +28,6 @@ const TITLE = "SQLite export of Nsight Systems";
 const NEWEST_SCHEMA = [3, 28] as const;
 /** More spans than this fit no notebook's memory: some 100 bytes each. */
 const MOST_ROWS = 5_000_000;
-/** Longer names, and the environments of processes that stand in the same table, are cut. */
-const NAME_LENGTH = 300;
 
 /** What an absent table may mean; the others are of no use to a timeline. */
 const MEANS: Readonly<Record<string, string>> = {
@@ -101,7 +99,7 @@ function contentOf(file: SqliteFile, name: string): Content {
     file,
     builder,
     skipped,
-    strings: stringsOf(file),
+    strings: stringsOf({ file, mostRows: MOST_ROWS }, "StringIds", "id"),
     manyProcesses: processesOf(file).size > 1,
     processKnown: WORK_TABLES.every((table) => file.tables.get(table)?.has("globalPid") ?? true),
     mostRows: MOST_ROWS,
@@ -164,21 +162,6 @@ function schemaNotes(version: string | null): string[] {
         `schema ${version} is newer than ${NEWEST_SCHEMA.join(".")}, the newest known: columns that were renamed since are missing`,
       ]
     : [];
-}
-
-/** Text stops at the first NUL: behind it stand the environments of other processes. */
-function stringsOf(file: SqliteFile): Map<number, string> {
-  const strings = new Map<number, string>();
-  const columns = file.tables.get("StringIds");
-  if (!columns?.has("id") || !columns.has("value")) return strings;
-  file.scan(
-    `SELECT id, substr(value, 1, ${NAME_LENGTH}) FROM StringIds LIMIT ${MOST_ROWS}`,
-    ([id, value]) => {
-      if (typeof id === "number" && typeof value === "string")
-        strings.set(id, value.split("\0", 1)[0] as string);
-    },
-  );
-  return strings;
 }
 
 const WORK_TABLES = [TABLES.copies, TABLES.kernels, TABLES.memsets, TABLES.graphs] as const;

@@ -9,14 +9,13 @@ import { callName } from "./nvprof-calls.js";
 import { Skipped } from "./skipped.js";
 import { type Cell, openSqlite, quoted, type SqliteFile } from "./sqlite.js";
 import { sqliteHead } from "./sqlite-head.js";
-import { scanNumbers, setCall, setWork } from "./sqlite-rows.js";
+import { scanNumbers, setCall, setWork, stringsOf } from "./sqlite-rows.js";
 import { Draft, TimelineBuilder } from "./timeline-builder.js";
 import { timelineTables } from "./timeline-tables.js";
 
 const FORMAT = "nvprof-sqlite";
 const TITLE = "file of nvprof (SQLite, nvprof -o)";
 const MOST_ROWS = 5_000_000;
-const NAME_LENGTH = 300;
 const KIND = "CUPTI_ACTIVITY_KIND_";
 
 /** Tables that become spans. */
@@ -101,7 +100,7 @@ function contentOf(file: SqliteFile, name: string): Content {
       ),
     ),
     skipped: new Skipped(),
-    strings: stringsOf(file),
+    strings: stringsOf({ file, mostRows: MOST_ROWS }, "StringTable", "_id_"),
     lanes: new Lanes(false),
     times: [`start - ${zero}`, `"end" - ${zero}`],
     zero,
@@ -154,20 +153,6 @@ function zeroOf(file: SqliteFile): string {
 function dateOf(zero: string): string | null {
   const ms = Number(zero) / 1e6;
   return ms > Date.UTC(2008, 0) && ms < Date.UTC(2100, 0) ? new Date(ms).toISOString() : null;
-}
-
-function stringsOf(file: SqliteFile): Map<number, string> {
-  const strings = new Map<number, string>();
-  const columns = file.tables.get("StringTable");
-  if (!columns?.has("_id_") || !columns.has("value")) return strings;
-  file.scan(
-    `SELECT _id_, substr(value, 1, ${NAME_LENGTH}) FROM StringTable LIMIT ${MOST_ROWS}`,
-    ([id, value]) => {
-      if (typeof id === "number" && typeof value === "string")
-        strings.set(id, value.split("\0", 1)[0] as string);
-    },
-  );
-  return strings;
 }
 
 /** What all work on a GPU has; one process writes a file, so that its number is in no row. */

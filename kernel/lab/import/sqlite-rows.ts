@@ -24,6 +24,28 @@ export function scanNumbers(
   });
 }
 
+/** Longer names, and the environments of processes that stand in the same table, are cut. */
+const NAME_LENGTH = 300;
+
+/** The strings of a file by their number. Text stops at the first NUL: behind it stand the environments of other processes. */
+export function stringsOf(
+  { file, mostRows }: { readonly file: SqliteFile; readonly mostRows: number },
+  table: string,
+  key: string,
+): Map<number, string> {
+  const strings = new Map<number, string>();
+  const columns = file.tables.get(table);
+  if (!columns?.has(key) || !columns.has("value")) return strings;
+  file.scan(
+    `SELECT ${quoted(key)}, substr(value, 1, ${NAME_LENGTH}) FROM ${quoted(table)} LIMIT ${mostRows}`,
+    ([id, value]) => {
+      if (typeof id === "number" && typeof value === "string")
+        strings.set(id, value.split("\0", 1)[0] as string);
+    },
+  );
+  return strings;
+}
+
 /** The SQL of a column as a double; NULL where it uses a column that is not there. */
 export function asNumber(columns: ReadonlySet<string>, expression: string): string {
   const used = expression.match(/[A-Za-z_]\w*/g) ?? [];

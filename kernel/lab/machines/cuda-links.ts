@@ -1,36 +1,12 @@
 import type { PairInfo } from "../machine.js";
 import type { NvmlFacts, NvmlPair } from "../native-nvml.js";
+import { PCIE_GIGATRANSFERS, pcieClassOf, pcieLaneGbps } from "../topology/pcie.js";
 import type { StateReader } from "./cuda-state.js";
 
 /** What NVML tells of an ordered pair: class and raw rate of the link. */
 export type PairLink = Pick<PairInfo, "link" | "rawGbps">;
 
 const UNKNOWN: PairLink = { link: null, rawGbps: null };
-
-/** How `nvidia-smi topo -m` writes where the PCIe paths of two GPUs meet. */
-const MEETING: Readonly<Record<string, string>> = {
-  internal: "PIX",
-  single: "PIX",
-  multiple: "PXB",
-  hostbridge: "PHB",
-  node: "NODE",
-  system: "SYS",
-};
-
-/**
- * GB/s of one lane in one direction, by PCIe generation: transfers a second × what the line code leaves. 8b/10b (PCI Express
- * Base Specification 1.0 and 2.0, 2.5 and 5 GT/s), 128b/130b (3.0 to 5.0, 8, 16 and 32 GT/s), flits of 256 bytes of which 242
- * carry packets or what they need (6.0, 64 GT/s).
- */
-const LANE_GBPS: readonly number[] = [
-  Number.NaN,
-  (2.5 * 8) / 10 / 8,
-  (5 * 8) / 10 / 8,
-  (8 * 128) / 130 / 8,
-  (16 * 128) / 130 / 8,
-  (32 * 128) / 130 / 8,
-  (64 * 242) / 256 / 8,
-];
 
 /**
  * The link between two GPUs. NVLinks count when they end at the other GPU or, on both sides, at switches that NVML says carry
@@ -62,12 +38,12 @@ function switched(facts: NvmlFacts): NvmlFacts["links"] {
 /** The narrower end sets the rate. An idle link runs slower than it can, so that what is possible counts, not what is now. */
 function pcieOf(a: NvmlFacts, b: NvmlFacts, pair: NvmlPair): PairLink {
   const rates = [a, b].map(({ maxPcieGeneration, maxPcieWidth }) => {
-    const lane = maxPcieGeneration === null ? undefined : LANE_GBPS[maxPcieGeneration];
-    return lane === undefined || maxPcieWidth === null ? null : lane * maxPcieWidth;
+    const transfers = maxPcieGeneration === null ? undefined : PCIE_GIGATRANSFERS[maxPcieGeneration - 1];
+    return transfers === undefined || maxPcieWidth === null ? null : pcieLaneGbps(transfers) * maxPcieWidth;
   });
   const known = rates.flatMap((rate) => rate ?? []);
   return {
-    link: pair.commonAncestor === null ? null : (MEETING[pair.commonAncestor] ?? null),
+    link: pcieClassOf(pair.commonAncestor),
     rawGbps: known.length < rates.length ? null : rounded(Math.min(...known)),
   };
 }

@@ -21,3 +21,18 @@ export function pcieGeneration(rawGbps: number | null, width: number | null): nu
   });
   return best + 1;
 }
+
+/** How `nvidia-smi topo -m` writes where the PCIe paths of two GPUs meet. */
+const MEETING: Readonly<Record<string, string>> = {
+  internal: "PIX",
+  single: "PIX",
+  multiple: "PXB",
+  hostbridge: "PHB",
+  node: "NODE",
+  system: "SYS",
+};
+
+/** Class of two GPUs by what NVML calls their common ancestor; null where it tells none, or one that is not known. */
+export function pcieClassOf(commonAncestor: string | null | undefined): string | null {
+  return MEETING[commonAncestor ?? ""] ?? null;
+}

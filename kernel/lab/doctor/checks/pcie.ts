@@ -1,3 +1,4 @@
+import { PCIE_GIGATRANSFERS } from "../../topology/pcie.js";
 import type { GpuFacts, MachineFacts, PairFacts } from "../facts.js";
 import type { PciDevice } from "../pcie.js";
 import {
@@ -21,8 +22,6 @@ import {
 
 /** PCI Express errors that were repeated and went well: fewer than this many since the start happen on good links. */
 const MANY_CORRECTED = 100;
-/** Transfers a second, in 1e9, of the generations 1 to 6. */
-const GENERATIONS = [2.5, 5, 8, 16, 32, 64];
 
 /** A device with what is right above it. */
 interface Seat {
@@ -408,6 +407,6 @@ function lessThan(a: number | null | undefined, b: number | null): boolean | nul
 }
 
 function generationOf(gigatransfers: number | null): number | null {
-  const at = gigatransfers === null ? -1 : GENERATIONS.indexOf(gigatransfers);
+  const at = gigatransfers === null ? -1 : PCIE_GIGATRANSFERS.indexOf(gigatransfers);
   return at < 0 ? null : at + 1;
 }
