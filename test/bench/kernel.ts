@@ -264,15 +264,16 @@ async function growthMb(client: KernelClient): Promise<number> {
   return ((await residentMb(client)) - before) / 600;
 }
 
-/** Share of one core over five seconds, from the clock ticks that the kernel counts for the process. */
+/** Share of one core over ten seconds, from the clock ticks that the kernel counts for the process. */
 async function idlePercent(client: KernelClient): Promise<number> {
   const ticks = () => {
     const fields = readFileSync(`/proc/${client.process.pid}/stat`, "utf8").split(") ")[1]?.split(" ") ?? [];
     return Number(fields[11]) + Number(fields[12]);
   };
   await client.execute("1");
-  // What the kernel puts off until it rests, reading Node.js's types, is done by then.
-  await new Promise((resolve) => setTimeout(resolve, 3000));
+  // Done by then: what the kernel puts off until it rests (reading Node.js's types), and V8's collections after the last work,
+  // which it makes once some eight seconds later and not again.
+  await new Promise((resolve) => setTimeout(resolve, 12_000));
   const before = ticks();
   const began = performance.now();
   await new Promise((resolve) => setTimeout(resolve, 10_000));
