@@ -57,7 +57,6 @@ const REFERENCE_BYTES = 128 * 1024;
  * where that is in the table), `flushed_ns`, `packed_ns` and `packed_flushed_ns` (the contrasts; null where not needed),
  * `level` (null when the contrasts do not tell), `level_reason`, `verified`, `note`, and the provenance columns. A cell that
  * could not be had is null and says why in `note`.
- * @throws P2pError `not-available` where the machine runs no probes.
  */
 export async function loadLatency(machine: Machine, options: LoadLatencyOptions = {}): Promise<Table> {
   expectMachine(machine, "lab.loadLatency");

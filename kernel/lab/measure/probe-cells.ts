@@ -5,6 +5,7 @@ import type { Program } from "../program.js";
 import { reportProgress } from "../progress.js";
 import { Random } from "../random.js";
 import { quantileSorted, type SamplingOptions } from "../sampling.js";
+import { isCellError, isLack, reasonOf } from "./missing.js";
 import { provenanceFields } from "./table.js";
 
 /** Memory of a GPU, or page-locked memory of the host. */
@@ -49,14 +50,11 @@ export type CellResult =
   | { readonly run: Run; readonly note: null }
   | { readonly run: null; readonly note: string };
 
-/** Errors that say that a cell could not be had; others are about the call itself and end the table. */
-const CELL_ERRORS: readonly string[] = ["not-available", "not-recorded", "cuda", "verification"];
-
 /**
  * Runs the cells in random order (fixed seed), so that a drift of the machine does not become a trend. A cell that fails says
  * why and leaves the others alone; programs that are the same are run once.
  * @returns a result a cell, in the order given.
- * @throws P2pError what the first one failed with, when none could be had.
+ * @throws P2pError what the first one failed with, when none could be had and not only because the machine lacks them.
  */
 export async function runCells(
   machine: Machine,
@@ -76,9 +74,9 @@ export async function runCells(
       });
       results.set(program.hash, { run: proven(run), note: null });
     } catch (error) {
-      if (!(error instanceof P2pError) || !CELL_ERRORS.includes(error.code)) throw error;
-      failure ??= error;
-      results.set(program.hash, { run: null, note: `${error.message} → ${error.hint}` });
+      if (!isCellError(error)) throw error;
+      if (!isLack(error)) failure ??= error;
+      results.set(program.hash, { run: null, note: reasonOf(error) });
     }
   }
   reportProgress({ label: "probes", done: cells.length, total: cells.length });

@@ -1,4 +1,3 @@
-import { P2pError } from "../errors.js";
 import type { Machine } from "../machine.js";
 import { SETUP_KINDS, type SetupKind } from "../operations.js";
 import { type Program, program } from "../program.js";
@@ -8,6 +7,7 @@ import { quantileSorted, type SamplingOptions } from "../sampling.js";
 import { type Bytes, nsToUs, parseBytes } from "../units.js";
 import { listOf } from "./axes.js";
 import { expectMachine, expectNames, expectOptions, expectWord } from "./expect.js";
+import { isCellError, reasonOf } from "./missing.js";
 import { provenanceFields, type Table, tableOf } from "./table.js";
 
 export interface SetupCostsOptions {
@@ -26,9 +26,6 @@ export interface SetupCostsOptions {
 }
 
 const OPTIONS = ["gpu", "peer", "bytes", "nodes", "kinds", "sampling", "signal"] as const;
-
-/** Errors that say that a cell could not be had; others are about the call itself and end the table. */
-const CELL_ERRORS: readonly string[] = ["not-available", "not-recorded", "cuda", "verification"];
 
 /**
  * What set-up work costs the host, call by call: memory of each kind, access of a peer, IPC between two processes, events,
@@ -132,7 +129,7 @@ async function measure(
       ...provenanceFields(run.provenance),
     };
   } catch (error) {
-    if (!(error instanceof P2pError) || !CELL_ERRORS.includes(error.code)) throw error;
-    return { ...none, note: `${error.message} → ${error.hint}`, ...provenanceFields(machine.provenance) };
+    if (!isCellError(error)) throw error;
+    return { ...none, note: reasonOf(error), ...provenanceFields(machine.provenance) };
   }
 }

@@ -1,6 +1,7 @@
 import type { Machine } from "../machine.js";
 import { type Axes, type AxisCell, axisColumns, cellsOf } from "./axes.js";
 import { expectMachine, expectNames, expectOptions, expectWord } from "./expect.js";
+import { isLack } from "./missing.js";
 import { stopped } from "./partial.js";
 import { METRICS, type Metric, modeOf, SUMMARY_COLUMNS, summaryFields } from "./summary.js";
 import { PROVENANCE_COLUMNS, provenanceFields, type Table, tableOf } from "./table.js";
@@ -11,7 +12,10 @@ export type SweepOptions = Axes &
   Omit<VisitOptions, "mode" | "report"> & {
     /** Default `latency`. */
     metric?: Metric;
-    /** `keep`: a cell that fails stays in the table, null with its `reason`; default `throw`: it ends the sweep. */
+    /**
+     * `keep`: a cell that fails stays in the table, null with its `reason`, and only where all failed and not for want of
+     * something the first error is thrown; default `throw`: it ends the sweep.
+     */
     failing?: "throw" | "keep";
   };
 
@@ -66,7 +70,7 @@ export async function sweep(machine: Machine, options: SweepOptions): Promise<Ta
     const progress = { done: rows.length, total: cells.length };
     throw stopped("lab.sweep", table, progress, stoppedBy.cause, stoppedBy.cancelled);
   }
-  const failure = visited.errors.find((error) => error !== null);
+  const failure = visited.errors.find((error) => error !== null && !isLack(error));
   if (failure && visited.cells.every((cell) => cell === null)) throw failure;
   return table;
 }

@@ -135,11 +135,16 @@ test("an error ends a sweep and leaves its other cells to lab.partial(), or stay
   assert.is(kept.get("reason", 1), "no such cell");
   assert.is(kept.get("reason", 0), null);
   assert.is(kept.get("provenance", 1), "measured");
+  const none = await sweep(failing(), { ...OPTIONS, bytes: 64, failing: "keep" });
+  assert.equal(new Set(none.array("reason")), new Set(["no such cell"]));
+  const broken = changed(() => {
+    throw new P2pError("verification", "wrong bytes", "Mend it.");
+  });
   try {
-    await sweep(failing(), { ...OPTIONS, bytes: 64, failing: "keep" });
+    await sweep(broken, { ...OPTIONS, failing: "keep" });
     assert.unreachable();
   } catch (error) {
-    assert.match(String(error), /no such cell/);
+    assert.match(String(error), /wrong bytes/);
   }
 });
 
