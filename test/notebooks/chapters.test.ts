@@ -1,51 +1,42 @@
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { packagePath } from "../../kernel/lab/index.js";
+import { cellsOf, chapters, enteredIds, FOLDER, solutionsOf, textOf } from "./course.js";
 
-interface Cell {
-  id: string;
-  cell_type: string;
-  source: string[];
-  outputs?: unknown[];
-  execution_count?: unknown;
-  metadata: Record<string, unknown>;
-}
-
-const chapters = suite("chapters");
-const folder = packagePath("notebooks");
-const files = readdirSync(folder).filter((file) => file.endsWith(".ipynb"));
-const notebooks = files.map((file) => ({ file, cells: cellsOf(file) }));
-
-function cellsOf(file: string): Cell[] {
-  return (JSON.parse(readFileSync(`${folder}/${file}`, "utf8")) as { cells: Cell[] }).cells;
-}
-
-const text = (cell: Cell) => cell.source.join("");
-const prose = (cell: Cell) =>
-  text(cell)
-    .replace(/`[^`]*`/g, "")
-    .replace(/<https?:[^>]*>/g, "");
+const form = suite("form of the chapters");
 
 const HEADINGS = ["目标", "先猜", "背景", "测量", "解释", "结论登记", "练习", "小结与参考"];
 
-chapters("there is a chapter, named NN-slug.ipynb", () => {
-  assert.ok(files.length > 0);
-  for (const file of files) assert.match(file, /^\d\d-[a-z0-9-]+\.ipynb$/);
+form("there are chapters, named NN-slug.ipynb, each number once", () => {
+  assert.ok(chapters.length > 0);
+  for (const { file } of chapters) assert.match(file, /^\d\d-[a-z0-9-]+\.ipynb$/);
+  assert.is(new Set(chapters.map(({ number }) => number)).size, chapters.length);
 });
 
-chapters("each chapter has the eight headings in their order", () => {
-  for (const { file, cells } of notebooks) {
-    const found = cells
-      .filter((cell) => cell.cell_type === "markdown")
-      .flatMap((cell) => text(cell).match(/^## .+$/gm) ?? [])
+form("each chapter has the eight headings in their order", () => {
+  for (const chapter of chapters) {
+    const found = cellsOf(chapter, "markdown")
+      .flatMap((cell) => textOf(cell).match(/^## .+$/gm) ?? [])
       .map((line) => line.slice(3));
-    assert.equal(found, HEADINGS, file);
+    assert.equal(found, HEADINGS, chapter.file);
   }
 });
 
-chapters("no outputs, no counts, no stray metadata", () => {
-  for (const { file, cells } of notebooks) {
+form(
+  "a chapter begins with its number and name, and says what hardware it wants and how long it takes",
+  () => {
+    for (const { file, number, cells } of chapters) {
+      const [title, goals] = cells.slice(0, 2).map(textOf) as [string, string];
+      assert.match(title, new RegExp(`^# ${number} .+`), file);
+      assert.match(goals, /^硬件：/m, file);
+      assert.match(goals, /^时间：.*分钟/m, file);
+    }
+  },
+);
+
+form("no outputs, no counts, no stray metadata", () => {
+  for (const { file, cells } of chapters) {
     for (const cell of cells) {
       assert.equal(Object.keys(cell.metadata), [], `${file} ${cell.id}`);
       if (cell.cell_type === "code") {
@@ -56,84 +47,113 @@ chapters("no outputs, no counts, no stray metadata", () => {
   }
 });
 
-chapters("cell ids are unique slugs that begin with the chapter's number", () => {
-  for (const { file, cells } of notebooks) {
+form("cell ids are unique slugs that begin with the chapter's number", () => {
+  for (const { file, number, cells } of chapters) {
     const ids = cells.map((cell) => cell.id);
     assert.is(new Set(ids).size, ids.length, file);
-    for (const id of ids) assert.ok(new RegExp(`^${file.slice(0, 2)}-[a-z0-9-]+$`).test(id), `${file} ${id}`);
+    for (const id of ids) assert.ok(new RegExp(`^${number}-[a-z0-9-]+$`).test(id), `${file} ${id}`);
   }
 });
 
-chapters("code cells have at most 25 lines of at most 120 columns", () => {
-  for (const { file, cells } of notebooks) {
-    for (const cell of cells.filter((c) => c.cell_type === "code")) {
-      const lines = text(cell).split("\n");
-      assert.ok(lines.length <= 25, `${file} ${cell.id}: ${lines.length} lines`);
-      for (const line of lines) assert.ok(line.length <= 120, `${file} ${cell.id}: ${line}`);
+form("code cells have at most 25 lines of at most 120 columns, half of them at most 8", () => {
+  for (const chapter of chapters) {
+    const lengths = cellsOf(chapter, "code").map((cell) => {
+      const lines = textOf(cell).split("\n");
+      assert.ok(lines.length <= 25, `${cell.id}: ${lines.length} lines`);
+      for (const line of lines) assert.ok(line.length <= 120, `${cell.id}: ${line}`);
+      return lines.length;
+    });
+    const short = lengths.filter((length) => length <= 8).length;
+    assert.ok(short >= lengths.length / 2, `${chapter.file}: ${short} of ${lengths.length} cells are short`);
+  }
+});
+
+form(
+  "each chapter guesses, enters claims under its own number, and no id is entered twice in the course",
+  () => {
+    for (const by of ["claim", "predict", "check"] as const) {
+      const all = chapters.flatMap((chapter) => {
+        const ids = enteredIds(chapter, by);
+        assert.ok(ids.length > 0, `${chapter.file}: no lab.${by}`);
+        for (const id of ids) assert.ok(id.startsWith(`${chapter.number}-`), `${chapter.file}: ${by} ${id}`);
+        return ids;
+      });
+      assert.equal([...new Set(all)], all, by);
     }
-  }
-});
+  },
+);
 
-chapters("Chinese text: no space beside 汉字, full-width punctuation after them", () => {
-  for (const { file, cells } of notebooks) {
-    for (const cell of cells.filter((c) => c.cell_type === "markdown")) {
-      const bad = prose(cell).match(
-        /[\u4e00-\u9fff] [A-Za-z0-9]|[A-Za-z0-9] [\u4e00-\u9fff]|[\u4e00-\u9fff][,;:?!()]/g,
-      );
-      const allowed = (bad ?? []).filter((hit) => !/^\d\d? /.test(hit));
-      assert.equal(allowed, [], `${file} ${cell.id}: ${text(cell)}`);
-    }
-  }
-});
-
-chapters("one sentence a line in prose", () => {
-  for (const { file, cells } of notebooks) {
-    for (const cell of cells.filter((c) => c.cell_type === "markdown")) {
-      for (const line of text(cell).split("\n")) {
-        if (/^[-|\d]/.test(line)) continue;
-        const sentences = line.match(/[。！？](?=[^*”）)])/g) ?? [];
-        assert.is(sentences.length, 0, `${file} ${cell.id}: ${line}`);
-      }
-    }
-  }
-});
-
-chapters("terms are the canonical ones of terms.json", () => {
-  const terms = JSON.parse(readFileSync(`${folder}/terms.json`, "utf8")) as Record<
-    string,
-    { instead_of: string[] }
-  >;
-  for (const { file, cells } of notebooks) {
-    for (const cell of cells) {
-      for (const [term, { instead_of }] of Object.entries(terms)) {
-        for (const other of instead_of) {
-          assert.not(text(cell).includes(other), `${file} ${cell.id}: write ${term} instead of ${other}`);
-        }
-      }
-    }
-  }
-});
-
-chapters("every exercise cell has a solution region, and every region an exercise", () => {
-  for (const { file, cells } of notebooks) {
-    const exercises = cells.map((cell) => cell.id).filter((id) => /^\d\d-exercise-\d+$/.test(id));
-    const solutions = `${folder}/solutions/${file.slice(0, 2)}.ts`;
-    assert.ok(existsSync(solutions), solutions);
-    const regions = [...readFileSync(solutions, "utf8").matchAll(/^\/\/ #region (\S+)$/gm)].map(
-      (match) => match[1],
+form("claims stand between 结论登记 and 练习, the ledger after them", () => {
+  for (const { file, cells } of chapters) {
+    const begins = (heading: string) => cells.findIndex((cell) => textOf(cell).startsWith(`## ${heading}`));
+    cells.forEach((cell, index) => {
+      if (cell.cell_type !== "code") return;
+      if (/\blab\.claim\(/.test(textOf(cell)))
+        assert.ok(index > begins("结论登记") && index < begins("练习"), `${file} ${cell.id}`);
+    });
+    const ledger = cells.findIndex(
+      (cell) => cell.cell_type === "code" && textOf(cell).includes("lab.ledger()"),
     );
-    assert.equal(regions, exercises, file);
+    assert.ok(ledger > begins("小结与参考"), `${file} shows its ledger at its end`);
   }
 });
 
-chapters("every chapter has its CUDA example", () => {
-  const examples = readdirSync(`${folder}/cuda`);
-  for (const { file } of notebooks) {
+form("a table whose columns are chosen keeps those that say where its numbers come from", () => {
+  for (const chapter of chapters) {
+    for (const cell of cellsOf(chapter, "code")) {
+      for (const [selected] of textOf(cell).matchAll(/\.select\([^)]*\)/g)) {
+        assert.ok(selected.includes('"provenance"'), `${chapter.file} ${cell.id}: ${selected}`);
+      }
+    }
+  }
+});
+
+form("two to four exercises, each with a solution and a check", () => {
+  for (const chapter of chapters) {
+    const ids = chapter.cells.map((cell) => cell.id);
+    const exercises = ids.filter((id) => /^\d\d-exercise-\d+$/.test(id));
     assert.ok(
-      examples.some((example) => example.startsWith(`${file.slice(0, 2)}_`) && example.endsWith(".cu")),
-      file,
+      exercises.length >= 2 && exercises.length <= 4,
+      `${chapter.file}: ${exercises.length} exercises`,
+    );
+    assert.ok(existsSync(`${FOLDER}/solutions/${chapter.number}.ts`), chapter.file);
+    assert.equal(
+      solutionsOf(chapter).map(({ id }) => id),
+      exercises,
+      chapter.file,
+    );
+    assert.equal(
+      ids.filter((id) => /^\d\d-check-\d+$/.test(id)),
+      exercises.map((id) => id.replace("exercise", "check")),
+      chapter.file,
     );
   }
 });
 
-chapters.run();
+form("every chapter has its CUDA example, and names it", () => {
+  const examples = readdirSync(`${FOLDER}/cuda`);
+  for (const { file, number, cells } of chapters) {
+    const own = examples.filter((example) => example.startsWith(`${number}_`) && example.endsWith(".cu"));
+    assert.ok(own.length > 0, file);
+    const text = cells.map(textOf).join("\n");
+    for (const example of own) assert.ok(text.includes(`notebooks/cuda/${example}`), `${file}: ${example}`);
+  }
+});
+
+form("addresses stand in angle brackets, are well formed, and files that are named exist", () => {
+  for (const chapter of chapters) {
+    const text = cellsOf(chapter, "markdown").map(textOf).join("\n");
+    const links = [...text.matchAll(/<(https?:[^>]*)>/g)].map((match) => match[1] as string);
+    assert.ok(links.length >= 2, `${chapter.file} names public sources`);
+    for (const link of links) {
+      assert.ok(URL.canParse(link) && link.startsWith("https://"), `${chapter.file}: ${link}`);
+      assert.not.match(link, /[\s\u4e00-\u9fff，。；）]/, `${chapter.file}: ${link}`);
+    }
+    assert.not.match(text, /(?<![<\w])https?:/, `${chapter.file}: an address outside <…>`);
+    for (const [, file] of text.matchAll(/`((?:notebooks|kernel|native)\/[^`\s]*)`/g)) {
+      assert.ok(existsSync(packagePath(file as string)), `${chapter.file}: ${file}`);
+    }
+  }
+});
+
+form.run();
