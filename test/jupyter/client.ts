@@ -21,6 +21,7 @@ export interface Received {
   /** msg_id of the request it belongs to; null for none. */
   readonly parent: string | null;
   readonly header: Json;
+  readonly parentHeader: Json;
   readonly metadata: Json;
   readonly content: Json;
   readonly buffers: readonly Buffer[];
@@ -142,6 +143,7 @@ export class KernelClient {
         session: String(header?.session),
         parent: typeof parent?.msg_id === "string" ? parent.msg_id : null,
         header: header ?? {},
+        parentHeader: parent ?? {},
         metadata: metadata ?? {},
         content: content ?? {},
         buffers: frames.slice(at + 6).map((frame) => Buffer.from(frame)),

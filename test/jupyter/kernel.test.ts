@@ -68,6 +68,56 @@ kernel("a type error stops the cell before it runs", async () => {
   );
 });
 
+kernel("a syntax error is an error output and an error reply as well", async () => {
+  const answer = await client.execute("const = 1");
+  assert.equal(typesOf(answer), ["status", "execute_input", "error", "status"]);
+  assert.match(String(answer.outputs[0]?.content.evalue), /^TS1134: /);
+  assert.equal([answer.reply.status, answer.reply.ename], ["error", "TypeScriptError"]);
+});
+
+kernel("a table is an execute_result of HTML and text", async () => {
+  const { outputs, reply } = await client.execute("aq.table({ bytes: [8, 64] })");
+  assert.equal(
+    outputs.map((message) => message.type),
+    ["execute_result"],
+  );
+  const data = outputs[0]?.content.data as Record<string, string>;
+  assert.equal(Object.keys(data).sort(), ["text/html", "text/plain"]);
+  assert.match(data["text/html"] as string, /^<table>.*<th[^>]*>bytes<\/th>/);
+  assert.is(outputs[0]?.content.execution_count, reply.execution_count);
+});
+
+kernel("each cell that is counted has the next number, in its input, its value and its reply", async () => {
+  const counts: unknown[] = [];
+  for (const code of ["1", "const nothing = 2;", "throw new Error()", "3"]) {
+    const { reply, published } = await client.execute(code);
+    counts.push(reply.execution_count);
+    for (const { type, content } of published)
+      if (type === "execute_input" || type === "execute_result")
+        assert.is(content.execution_count, reply.execution_count);
+  }
+  const first = counts[0] as number;
+  assert.equal(counts, [first, first + 1, first + 2, first + 3]);
+});
+
+kernel("everything that answers a request carries that request's header, whole", async () => {
+  const frames = client.frames(
+    "execute_request",
+    { code: "console.log(1); display.text('a'); 2", silent: false },
+    "of-one",
+  );
+  const header = JSON.parse((frames[2] as Buffer).toString()) as Record<string, unknown>;
+  await client.sendFrames("shell", frames);
+  const { published } = await client.answerOf("of-one");
+  assert.equal(
+    published.map(({ type }) => type),
+    ["status", "execute_input", "stream", "display_data", "execute_result", "status"],
+  );
+  const answering = client.received.filter((message) => message.parent === "of-one");
+  assert.is(answering.length, published.length + 1);
+  for (const message of answering) assert.equal(message.parentHeader, header, message.type);
+});
+
 kernel("displays come in order, are updated by their id, and are cleared", async () => {
   const answer = await client.execute('const shown = display("a"); shown.update("b"); display.clear();');
   const [first, second, third] = answer.outputs;
