@@ -55,10 +55,22 @@ function withoutRepeats(entries: readonly Entry[]): Entry[] {
   return [...bySource.values()];
 }
 
-/** `*` stands for any text, `?` for any character, as in a shell. */
+/** `*` stands for any text, `?` for any character, `[abc]` for one of those, `[^abc]` for none of them, as in IPython's history. */
 function globOf(glob: string): RegExp {
-  const escaped = glob.replace(/[.+^${}()|[\]\\]/g, "\\$&");
-  return new RegExp(`^${escaped.replace(/\*+/g, "[\\s\\S]*").replace(/\?/g, "[\\s\\S]")}$`);
+  const parts = glob.match(/\*+|\[\^?\]?[^\]]*\]|[\s\S]/g) ?? [];
+  const pattern = parts.map((part) => {
+    if (part.startsWith("*")) return "[\\s\\S]*";
+    if (part === "?") return "[\\s\\S]";
+    const among = /^\[(\^?)([\s\S]+)\]$/.exec(part);
+    if (among) return `[${among[1]}${(among[2] as string).replace(/[[\]\\^]/g, "\\$&")}]`;
+    return part.replace(/[.+^${}()|[\]\\]/, "\\$&");
+  });
+  try {
+    return new RegExp(`^${pattern.join("")}$`);
+  } catch {
+    // A range that runs backwards, such as [z-a], matches nothing.
+    return /^[^\s\S]$/;
+  }
 }
 
 function whole(value: unknown, fallback: number): number {

@@ -116,6 +116,7 @@ export class Server {
         execution_count: session.executionCount + (storeHistory ? 1 : 0),
       });
     }
+    const payload: Content[] = [];
     const result = await session.execute(code, {
       silent,
       storeHistory,
@@ -128,6 +129,7 @@ export class Server {
           );
       },
       onComm: (message) => outputs.comm(message),
+      onPage: (data) => payload.push({ source: "page", data, start: 0 }),
       ...(content.allow_stdin === true && {
         askReader: (question: string, hidden: boolean) => {
           outputs.flush();
@@ -140,7 +142,7 @@ export class Server {
       return { status: "error", execution_count: result.executionCount, ...result.error };
     }
     const user_expressions = await evaluated(content.user_expressions, session);
-    return { status: "ok", execution_count: result.executionCount, payload: [], user_expressions };
+    return { status: "ok", execution_count: result.executionCount, payload, user_expressions };
   }
 }
 

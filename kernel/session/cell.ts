@@ -12,18 +12,21 @@ export interface Cell {
   /** Null where no front end can be asked, and once the cell has ended. */
   askReader: NonNullable<FrontEnd["askReader"]> | null;
   readonly sendComm: NonNullable<FrontEnd["onComm"]> | null;
+  /** Null where no front end has a pager. */
+  readonly showPage: NonNullable<FrontEnd["onPage"]> | null;
   /** Displays whose bundles are still being made, one after the other; null for none. */
   turn: Promise<void> | null;
   /** The first of them that failed. */
   failed: { readonly error: unknown } | null;
 }
 
-export function newCell(emit: OutputSink, { askReader, onComm }: FrontEnd = {}): Cell {
+export function newCell(emit: OutputSink, { askReader, onComm, onPage }: FrontEnd = {}): Cell {
   return {
     emit,
     abort: new AbortController(),
     askReader: askReader ?? null,
     sendComm: onComm ?? null,
+    showPage: onPage ?? null,
     turn: null,
     failed: null,
   };

@@ -59,6 +59,8 @@ export interface Display {
   raw(bundle: MimeBundle, metadata?: Record<string, unknown>): DisplayHandle;
   /** Shows another value in the place of the display with this id; metadata as in `raw`. */
   update(id: string, value: unknown, metadata?: Record<string, unknown>): void;
+  /** Shows a value in the front end's pager when the cell has ended; in the cell where there is no pager. */
+  page(value: unknown): void;
   /** Clears the cell's output; with `wait`, only when the next output comes. */
   clear(options?: { wait?: boolean }): void;
   /** Shows a progress bar of `total` steps. */
@@ -120,6 +122,18 @@ function raw(bundle: MimeBundle, metadata: Record<string, unknown> = {}): Displa
   return handle;
 }
 
+function page(value: unknown): void {
+  const cell = runningCell();
+  send(
+    cell,
+    () => (typeof value === "string" ? { "text/plain": value } : bundleOf(value)),
+    (data) => {
+      if (cell.showPage) cell.showPage(data);
+      else cell.emit({ type: "display_data", data, metadata: {} });
+    },
+  );
+}
+
 function clear(options: { wait?: boolean } = {}): void {
   const cell = runningCell();
   inTurn(cell, () => cell.emit({ type: "clear_output", wait: options.wait ?? false }));
@@ -173,6 +187,7 @@ const methods = {
     void raw({ "application/json": value, "text/plain": JSON.stringify(value) ?? "undefined" }),
   raw,
   update,
+  page,
   clear,
   progress,
 };

@@ -25,4 +25,6 @@ export interface FrontEnd {
   onComm?: (message: CommOutgoing) => void;
   /** Asks the reader for a line, waiting for it; `hidden` while it is typed. */
   askReader?: (question: string, hidden: boolean) => string;
+  /** Shows a bundle beside the notebook instead of in the cell. */
+  onPage?: (data: MimeBundle) => void;
 }

@@ -247,9 +247,12 @@ kernel("history gives the tail, a range and a search", async () => {
   assert.equal(await ask({ hist_access_type: "range", session: 0, start: count, stop: count + 1 }), [
     [0, count, "const second_of_history = 2;"],
   ]);
-  assert.equal(await ask({ hist_access_type: "search", pattern: "*first_of*", n: 5 }), [
-    [0, count - 1, "const first_of_history = 1;"],
-  ]);
+  for (const pattern of ["*first_of*", "const f[a-i]*", "const [^s]irst_of[_]history = ?;"])
+    assert.equal(
+      await ask({ hist_access_type: "search", pattern, n: 5 }),
+      [[0, count - 1, "const first_of_history = 1;"]],
+      pattern,
+    );
 });
 
 kernel("no comm is open, and one to an unknown target is closed at once", async () => {

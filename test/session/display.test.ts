@@ -33,6 +33,18 @@ display.raw({ "text/x": "r", "text/plain": "p" }, { size: 1 });`);
   assert.equal(last?.type === "display_data" && last.metadata, { size: 1 });
 });
 
+shows("where there is a pager, a page goes there; where there is none, into the cell", async () => {
+  const code = "display.page('text'); display.page(aq.table({ a: [1] }))";
+  assert.equal(
+    bare((await run(code)).outputs).map((output) => output.type),
+    ["display_data", "display_data"],
+  );
+  const pages: Record<string, unknown>[] = [];
+  await session.execute(code, { onPage: (data) => pages.push(data) });
+  assert.equal(pages[0], { "text/plain": "text" });
+  assert.match(String(pages[1]?.["text/html"]), /^<table>/);
+});
+
 shows("a display is changed in place by its handle, and by its id from another cell", async () => {
   const { outputs } = await run('const place = display("a"); place.update("b");');
   const later = await run('display.update(place.id, "c", { "text/plain": { wide: true } })');
