@@ -9,7 +9,7 @@ const COULD_NOT_LOOK = 3;
 export const doctor: Command = {
   name: "doctor",
   usage:
-    "doctor [--json | --html FILE] [--lang en|zh] [--all] [--[no-]redact] [--no-ladder] [--deadline SECONDS] [--snapshot FOLDER | --save FOLDER]",
+    "doctor [--json | --html FILE] [--lang en|zh] [--all] [--[no-]redact] [--no-ladder] [--deadline SECONDS] [--machine M | --snapshot FOLDER | --save FOLDER]",
   describes:
     "what this machine is, what is wrong with it for transfers between GPUs, and how to mend it; exit code 0 healthy, " +
     "1 warnings, 2 failures, 3 could not look",
@@ -40,6 +40,7 @@ async function examine(args: string[]): Promise<number> {
       "no-redact": { type: "boolean", default: false },
       "no-ladder": { type: "boolean", default: false },
       deadline: { type: "string" },
+      machine: { type: "string" },
       snapshot: { type: "string" },
       save: { type: "string" },
     },
@@ -58,7 +59,7 @@ async function examine(args: string[]): Promise<number> {
     ...(values.snapshot === undefined ? {} : { snapshot: values.snapshot }),
     ...(values.deadline === undefined ? {} : { deadlineS: Number(values.deadline) }),
   };
-  const found = await interruptible((signal) => lab.doctor({ ...options, signal }));
+  const found = await interruptible((signal) => lookAt(values.machine, { ...options, signal }));
   // A report is made to be passed on.
   const redact = values.redact || (values.html !== undefined && !values["no-redact"]);
   const shown = redact ? lab.redacted(found) : found;
@@ -72,6 +73,12 @@ async function examine(args: string[]): Promise<number> {
     process.stdout.write(`${shown.text({ lang, all: values.all, width, colour: colours() })}\n`);
   }
   return found.exitStatus;
+}
+
+async function lookAt(spec: string | undefined, options: lab.DoctorOptions): Promise<lab.Diagnosis> {
+  if (spec === undefined) return await lab.doctor(options);
+  await using machine = await lab.open(spec);
+  return await lab.doctor(machine, options);
 }
 
 /** See no-color.org. */

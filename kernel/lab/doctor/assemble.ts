@@ -3,7 +3,15 @@ import type { Provenance } from "../machine.js";
 import { Description } from "../topology/description.js";
 import type { Verdict } from "../verdict.js";
 import type { DriverAnswers } from "./driver.js";
-import type { FileFacts, GpuFacts, LadderFacts, LoadedLink, MachineFacts, PairFacts } from "./facts.js";
+import type {
+  Basis,
+  FileFacts,
+  GpuFacts,
+  LadderFacts,
+  LoadedLink,
+  MachineFacts,
+  PairFacts,
+} from "./facts.js";
 import { joinGpus } from "./gpus.js";
 import { readHost } from "./host.js";
 import { readNics } from "./nics.js";
@@ -38,8 +46,9 @@ export interface Found {
   readonly ladder: LadderFacts;
   readonly loaded: ReadonlyMap<string, LoadedLink>;
   readonly late: readonly string[];
-  /** Without the machine's name, which is made of what was found. */
-  readonly origin: Omit<Provenance, "machine"> & { readonly machine?: string };
+  readonly basis: Basis;
+  /** The machine's name is made of what was found, `2 × NVIDIA H200 (NV18)`. */
+  readonly origin: Omit<Provenance, "machine"> & { machine(own: string): string };
 }
 
 export function assemble(found: Found): MachineFacts {
@@ -47,13 +56,12 @@ export function assemble(found: Found): MachineFacts {
   const gpus = joinGpus(files, driver, found.loaded);
   const layout = describePlaces(files, gpus, driver);
   const pairs = pairsOf(files, gpus, driver, layout);
-  const own = nameOf(gpus, pairs);
-  const machine =
-    found.origin.machine && found.origin.machine !== own ? `${found.origin.machine}: ${own}` : own;
+  const machine = found.origin.machine(nameOf(gpus, pairs));
   const provenance = { ...found.origin, machine };
   const heading = `${provenance.kind}: ${machine}, ${provenance.date.slice(0, 10)} (${provenance.source})`;
   return {
     ...files,
+    basis: found.basis,
     provenance,
     gpus,
     pairs,

@@ -10,7 +10,8 @@ import type {
 import { printable } from "./root.js";
 
 export interface CudaLibrary {
-  readonly available: boolean;
+  /** Null where nobody asked, or no answer came. */
+  readonly available: boolean | null;
   /** Why not; null when available. */
   readonly reason: string | null;
   /** CUDA version of the driver, such as 13000 for 13.0. */
@@ -20,7 +21,8 @@ export interface CudaLibrary {
 
 /** A GPU as CUDA shows it, and what NVML tells of it. */
 export interface DriverGpu {
-  readonly uuid: string;
+  /** Null where only its place is known. */
+  readonly uuid: string | null;
   readonly name: string;
   readonly pci: string;
   readonly memoryBytes: number | null;
@@ -43,7 +45,7 @@ export interface DriverPair {
 
 export interface DriverAnswers {
   readonly cuda: CudaLibrary;
-  readonly nvml: NvmlLibrary;
+  readonly nvml: Omit<NvmlLibrary, "available"> & Pick<CudaLibrary, "available">;
   /** Every GPU that CUDA can show, whatever CUDA_VISIBLE_DEVICES says, by PCI address. */
   readonly gpus: readonly DriverGpu[];
   readonly pairs: readonly DriverPair[];
@@ -53,11 +55,11 @@ export interface DriverAnswers {
   readonly brokenOff: string | null;
 }
 
-/** Answers of a driver of which nothing is known. */
+/** Answers of a driver that was not asked. */
 export function noAnswers(reason: string): DriverAnswers {
   return {
-    cuda: { available: false, reason, version: null, path: null },
-    nvml: { available: false, reason, version: null, driverVersion: null, path: null },
+    cuda: { available: null, reason, version: null, path: null },
+    nvml: { available: null, reason, version: null, driverVersion: null, path: null },
     gpus: [],
     pairs: [],
     visible: null,
@@ -75,17 +77,17 @@ export function answersOf(value: unknown): DriverAnswers {
   const none = noAnswers(UNTOLD);
   const cuda = objectOf(json.cuda);
   const nvml = objectOf(json.nvml);
-  const gpus = listOf(json.gpus).map((gpu, i) => gpuOf(objectOf(gpu), i));
+  const gpus = listOf(json.gpus).map((gpu) => gpuOf(objectOf(gpu)));
   return {
     cuda: {
-      available: cuda.available === true,
+      available: flag(cuda.available),
       reason: cuda.available === true ? null : (text(cuda.reason) ?? UNTOLD),
       version: number(cuda.version),
       path: text(cuda.path),
     },
     nvml: {
       ...none.nvml,
-      available: nvml.available === true,
+      available: flag(nvml.available),
       reason: nvml.available === true ? null : (text(nvml.reason) ?? UNTOLD),
       version: text(nvml.version),
       driverVersion: text(nvml.driverVersion),
@@ -99,11 +101,11 @@ export function answersOf(value: unknown): DriverAnswers {
   };
 }
 
-function gpuOf(json: Json, place: number): DriverGpu {
+function gpuOf(json: Json): DriverGpu {
   const facts = isObject(json.facts) ? factsOf(json.facts) : null;
   const state = isObject(json.state) ? stateOf(json.state) : null;
   return {
-    uuid: text(json.uuid) ?? `unknown-${place}`,
+    uuid: text(json.uuid),
     name: text(json.name) ?? "GPU",
     pci: (text(json.pci) ?? "").toLowerCase(),
     memoryBytes: number(json.memoryBytes),

@@ -68,13 +68,17 @@ export interface LadderFacts {
   readonly reason: string | null;
 }
 
+/** Whence facts are: the machine itself, a snapshot of it, or only what an opened machine tells. */
+export type Basis = "machine" | "snapshot" | "recording" | "model";
+
 export interface MachineFacts extends FileFacts {
+  readonly basis: Basis;
   readonly provenance: Provenance;
   readonly gpus: readonly GpuFacts[];
   readonly pairs: readonly PairFacts[];
   readonly driver: {
     readonly cuda: CudaLibrary;
-    readonly nvml: { readonly available: boolean; readonly reason: string | null };
+    readonly nvml: { readonly available: boolean | null; readonly reason: string | null };
     /** Version of the driver's libraries as NVML tells it. */
     readonly version: string | null;
     readonly brokenOff: string | null;

@@ -17,7 +17,7 @@ export function joinGpus(
   return addressesOf(files, driver, devices, shown).map((address, index) => {
     const own = shown.get(address) ?? null;
     const model = served.get(address);
-    const ordinal = own === null || driver.visible === null ? -1 : driver.visible.indexOf(own.uuid);
+    const ordinal = own?.uuid == null || driver.visible === null ? -1 : driver.visible.indexOf(own.uuid);
     return {
       index,
       name: own?.name ?? model?.model ?? `NVIDIA GPU ${devices.get(address)?.device ?? ""}`.trim(),
@@ -27,7 +27,7 @@ export function joinGpus(
       cudaOrdinal: ordinal < 0 ? null : ordinal,
       device: devices.get(address) ?? null,
       driver: own,
-      loaded: (own && loaded.get(own.uuid)) ?? null,
+      loaded: loaded.get(own?.uuid ?? "") ?? null,
     };
   });
 }

@@ -7,8 +7,8 @@ const CPU0 = "/sys/devices/system/cpu/cpu0/cpufreq";
 
 export interface NumaNode {
   readonly node: number;
-  /** Such as `0-31,64-95`; empty for memory without CPUs. */
-  readonly cpus: string;
+  /** Such as `0-31,64-95`; empty for memory without CPUs; null where unknown. */
+  readonly cpus: string | null;
 }
 
 /** Huge pages of one size. */
@@ -88,7 +88,7 @@ function numaNodes(root: Root): Told<NumaNode[]> {
   const nodes = names.value.flatMap((name) => {
     const node = /^node(\d{1,4})$/.exec(name)?.[1];
     if (node === undefined) return [];
-    return [{ node: Number(node), cpus: root.text(`${NODES}/${name}/cpulist`).value ?? "" }];
+    return [{ node: Number(node), cpus: root.text(`${NODES}/${name}/cpulist`).value }];
   });
   return nodes.length > 0 ? known(nodes.sort((a, b) => a.node - b.node)) : unknown(`${NODES}: no node in it`);
 }

@@ -1,10 +1,9 @@
 /** The diagnosis as HTML: what a notebook shows, and the body of the report. */
 import { P2pError, shown } from "../errors.js";
 import { escapeHtml } from "../rich.js";
-import { topologyMatrix } from "../topology/matrix.js";
-import type { Finding, Language, Status } from "./checks/check.js";
+import { type Finding, type Language, lookedAt, type Status } from "./checks/check.js";
 import type { Examined } from "./examined.js";
-import { treeLines } from "./tree.js";
+import { matrices, treeLines } from "./tree.js";
 
 const COLOURS: Readonly<Record<Status, string>> = {
   pass: "#0B6B3A",
@@ -19,6 +18,7 @@ const CONSEQUENCE = 3;
 const WORDS = {
   en: {
     status: ["healthy", "warnings", "failures", "no NVIDIA GPU here"],
+    told: "nothing wrong in what is known of it",
     head: ["", "check", "seen", "effect", "to do"],
     rest: "Checks that hold, and those that could not be judged",
     topology: "Topology",
@@ -26,6 +26,7 @@ const WORDS = {
   },
   zh: {
     status: ["健康", "有警告", "有故障", "这里没有NVIDIA GPU"],
+    told: "已知部分没有发现问题",
     head: ["", "检查", "所见", "影响", "处理"],
     rest: "通过的检查与未能判断的检查",
     topology: "拓扑",
@@ -53,12 +54,13 @@ export function diagnosisHtml(diagnosis: Examined, options: HtmlOptions): string
   const { facts, findings, exitStatus } = diagnosis;
   const words = WORDS[lang];
   const { kind, machine, date } = facts.provenance;
+  const verdict = exitStatus === 0 && !lookedAt(facts) ? words.told : words.status[exitStatus];
   const colour = COLOURS[(["pass", "warn", "fail", "skip"] as const)[exitStatus]];
   const bad = findings.filter(({ status }) => status === "fail" || status === "warn");
   const rest = findings.filter(({ status }) => status === "pass" || status === "skip");
   const sorted = [...bad].sort((a, b) => a.status.localeCompare(b.status));
   return [
-    `<p><b style="color:${colour}">${escapeHtml(words.status[exitStatus])}</b> · ${escapeHtml(machine)} · ${kind} · ${escapeHtml(date.slice(0, 10))}</p>`,
+    `<p><b style="color:${colour}">${escapeHtml(verdict)}</b> · ${escapeHtml(machine)} · ${kind} · ${escapeHtml(date.slice(0, 10))}</p>`,
     gpusHtml(diagnosis, words.gpus),
     sorted.length > 0 ? findingsHtml(sorted, lang, true) : "",
     topologyHtml(diagnosis, words.topology),
@@ -101,6 +103,8 @@ function topologyHtml(diagnosis: Examined, title: string): string {
   const { topology, gpus } = diagnosis.facts;
   if (topology === null) return "";
   const cpus = (gpu: number) => gpus[gpu]?.device?.cpus ?? null;
-  const text = [...treeLines(topology, gpus), "", topologyMatrix(topology.layout, { cpus })].join("\n");
+  const text = [...treeLines(topology, gpus), "", ...matrices(topology, cpus).map(({ text }) => text)].join(
+    "\n",
+  );
   return `<h2>${escapeHtml(title)}</h2><pre>${escapeHtml(text)}</pre>`;
 }

@@ -1,8 +1,8 @@
 /** The diagnosis as one JSON object; doctor.schema.json describes it. */
-import { topologyMatrix } from "../topology/matrix.js";
 import { versionOf } from "./checks/driver.js";
 import type { Examined } from "./examined.js";
 import type { GpuFacts, MachineFacts, PairFacts } from "./facts.js";
+import { matrices } from "./tree.js";
 
 export const SCHEMA = "p2plab-doctor/1";
 
@@ -15,6 +15,7 @@ export function diagnosisJson({ facts, findings, exitStatus }: Examined): Record
     machine: provenance.machine,
     provenance: provenance.kind,
     date: provenance.date,
+    basis: facts.basis,
     exit_status: exitStatus,
     findings,
     versions: versionsOf(facts),
@@ -87,8 +88,13 @@ function topologyOf({ topology }: MachineFacts): unknown {
   return {
     format,
     nodes: layout.nodes,
-    links: snake(layout.links),
-    matrix: topologyMatrix(layout),
+    // Those of a model carry what it is fitted with, which is no fact of a machine.
+    links: layout.links.map(({ from, to, kind, width, rawGbps }) =>
+      snake({ from, to, kind, width, rawGbps }),
+    ),
+    matrix: matrices(topology)
+      .map(({ text }) => text)
+      .join("\n"),
     unknown,
   };
 }

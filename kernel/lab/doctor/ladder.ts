@@ -19,7 +19,7 @@ export async function climbLadder(
   budgetMs: number,
   signal?: AbortSignal,
 ): Promise<LadderFacts> {
-  const seen = driver.gpus.map((gpu) => driver.visible?.includes(gpu.uuid) ?? false);
+  const seen = driver.gpus.map((gpu) => driver.visible?.includes(gpu.uuid ?? "") ?? false);
   const pairs = pairsOf(driver.gpus.length).filter(({ from, to }) => seen[from] && seen[to]);
   if (pairs.length === 0) return noLadder(whyNone(driver, seen));
   const prober = new Prober({

@@ -119,7 +119,7 @@ export class DriverLook {
   #numbered(answers: DriverAnswers): Promise<string[] | null> {
     const models = new Set(answers.gpus.map((gpu) => gpu.name));
     if (models.size > 1) return visibleGpus(this.#deadlineMs);
-    return Promise.resolve(answers.gpus.map((gpu) => gpu.uuid));
+    return Promise.resolve(answers.gpus.flatMap((gpu) => gpu.uuid ?? []));
   }
 
   /** Looks at the PCIe links until the work ends; the fastest and widest that each GPU was seen with, by UUID. */
@@ -135,7 +135,7 @@ export class DriverLook {
         const clocks = (await ask(this.#child, { do: "clocks" }, this.#deadlineMs)) as (NvmlClocks | null)[];
         for (const [place, now] of clocks.entries()) {
           const uuid = answers.gpus[place]?.uuid;
-          if (uuid !== undefined && now) seen.set(uuid, most(seen.get(uuid), now));
+          if (uuid && now) seen.set(uuid, most(seen.get(uuid), now));
         }
       } catch {
         break;

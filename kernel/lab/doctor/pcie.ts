@@ -1,4 +1,5 @@
 /** The PCI devices that matter to transfers between GPUs, and the bridges above them, from sysfs. */
+import { PCIE_GIGATRANSFERS } from "../topology/pcie.js";
 import { type AcsControl, type PortType, readConfig } from "./pci-config.js";
 import type { Root } from "./root.js";
 import { gather, known, type Missing, reasonOf, type Told, understood, unknown } from "./told.js";
@@ -12,11 +13,11 @@ const NVIDIA = "10de";
 export type PciKind = "gpu" | "nic" | "nvswitch" | "bridge";
 
 export interface PciDevice {
-  /** Such as `0000:0f:00.0`. */
+  /** Such as `0000:0f:00.0`; in a model, which has no addresses, the name of a node. */
   readonly address: string;
   readonly kind: PciKind;
-  /** Four hexadecimal digits. */
-  readonly vendor: string;
+  /** Four hexadecimal digits, as `device`. */
+  readonly vendor: string | null;
   readonly device: string | null;
   /** Addresses of the bridges above it, from the root port down; empty right on the root complex. */
   readonly above: readonly string[];
@@ -74,7 +75,7 @@ export function readPci(root: Root): PciFacts {
 /** What a device is to us; virtual functions are left to the programs that they are made for. */
 function kindOf(root: Root, address: string): PciKind | null {
   const code = root.text(`${DEVICES}/${address}/class`).value ?? "";
-  const nvidia = vendorOf(root, address) === NVIDIA;
+  const nvidia = idOf(root.text(`${DEVICES}/${address}/vendor`)).value === NVIDIA;
   const kind = /^0x0(30[02]|380)/.test(code)
     ? nvidia && "gpu"
     : /^0x02/.test(code)
@@ -82,10 +83,6 @@ function kindOf(root: Root, address: string): PciKind | null {
       : /^0x0680/.test(code) && nvidia && "nvswitch";
   if (!kind) return null;
   return root.exists(`${DEVICES}/${address}/physfn`) ? null : kind;
-}
-
-function vendorOf(root: Root, address: string): string {
-  return idOf(root.text(`${DEVICES}/${address}/vendor`)).value ?? "";
 }
 
 function idOf(told: Told<string>): Told<string> {
@@ -104,9 +101,9 @@ function deviceOf(root: Root, address: string, kind: PciKind): PciDevice {
   return {
     address,
     kind,
-    vendor: vendorOf(root, address),
     above: place.value?.above ?? [],
     ...gather({
+      vendor: idOf(text("vendor")),
       device: idOf(text("device")),
       rootBus: place.value === null ? unknown(reasonOf(place)) : known(place.value.rootBus),
       driver: understood(root.link(`${folder}/driver`), (link) => link.split("/").at(-1) ?? null, "a driver"),
@@ -162,6 +159,12 @@ function speedOf(told: Told<string>): Told<number> {
     },
     "a link speed",
   );
+}
+
+/** Generation by transfers a second of a lane; null for a speed that no generation has. */
+export function generationOf(gigatransfers: number | null): number | null {
+  const at = gigatransfers === null ? -1 : PCIE_GIGATRANSFERS.indexOf(gigatransfers);
+  return at < 0 ? null : at + 1;
 }
 
 /** 0 and 255 lanes stand for no link, as virtual machines show it. */

@@ -46,7 +46,7 @@ class Tree {
   readonly #all = new Collector();
   readonly #files: FileFacts;
   readonly #devices: ReadonlyMap<string, PciDevice>;
-  /** Node of each bridge that has one: root ports by their own address, switches by that of their upper port. */
+  /** Node of each bridge that has one: root ports by their own address, switches by that of their upper port, root buses. */
   readonly #nodes = new Map<string, number>();
   readonly #cpus = new Map<number, number>();
   readonly #unknown = new Set<string>();
@@ -130,11 +130,15 @@ class Tree {
   }
 
   #rootPort(device: PciDevice, address: string | null): number {
+    // What hangs on the root complex itself shares one node.
+    const key = address ?? `root bus ${device.rootBus} of ${device.numaNode}`;
+    const known = this.#nodes.get(key);
+    if (known !== undefined) return known;
     const port = this.#all.add("root-port", {
       bridge: device.rootBus ?? "?",
       ...(address === null ? {} : { pci: address }),
     });
-    if (address !== null) this.#nodes.set(address, port);
+    this.#nodes.set(key, port);
     const cpu = device.numaNode === null ? undefined : this.#cpus.get(device.numaNode);
     if (cpu === undefined && this.#cpus.size > 1) {
       this.#unknown.add(`NUMA node of ${device.address}: the first is taken.`);
@@ -259,7 +263,7 @@ export function pairsOf(
 }
 
 /** The same machine as if it had no NVLink: where its PCIe ways meet. */
-function withoutPeerLinks(layout: Layout): Layout {
+export function withoutPeerLinks(layout: Layout): Layout {
   return new Layout(
     layout.nodes,
     layout.links.filter((link) => link.kind !== "nvlink"),

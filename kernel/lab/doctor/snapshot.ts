@@ -44,6 +44,11 @@ export function snapshotText({ files, ...rest }: SnapshotFile): string {
   return `${head},\n "files": {\n${lines.join(",\n")}\n }\n}\n`;
 }
 
+/** The file that a snapshot is saved as, in a folder or under a name of its own. */
+export function savedAs(path: string): string {
+  return path.endsWith(".json") ? path : join(path, SNAPSHOT_FILE);
+}
+
 export interface Snapshot {
   readonly name: string;
   /** Made up, and not taken from a machine. */

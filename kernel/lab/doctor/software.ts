@@ -64,11 +64,7 @@ export function readSoftware(root: Root): SoftwareFacts {
   const service = (names: readonly string[]) =>
     understood(services, (running) => names.some((name) => running.has(name)), "");
   return gather({
-    kernelModule: lineOf(
-      version,
-      /^NVRM version:.*?\s(\d{3,4}\.\d+(?:\.\d+)?)\s/m,
-      "a version of the module",
-    ),
+    kernelModule: understood(version, moduleVersion, "a version of the module"),
     openModule: understood(version, (text) => /Open Kernel Module/i.test(text), ""),
     userDriver: userDriver(root),
     toolkit: toolkit(root),
@@ -86,6 +82,11 @@ export function readSoftware(root: Root): SoftwareFacts {
     iommu: iommuOf(root),
     lockdown: lineOf(root.text("/sys/kernel/security/lockdown"), /\[(\w+)\]/, "a choice"),
   });
+}
+
+/** Of the line that the kernel module shows; null for another text. */
+export function moduleVersion(line: string): string | null {
+  return /^NVRM version:.*?\s(\d{3,4}\.\d+(?:\.\d+)?)\s/m.exec(line)?.[1] ?? null;
 }
 
 /** From sysfs where it is there, since containers may hide /proc/modules. */

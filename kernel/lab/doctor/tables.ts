@@ -1,9 +1,12 @@
 /** Facts and findings as Arquero tables; each ends with machine, provenance and date. */
 import { provenanceFields, type Table, tableOf } from "../measure/table.js";
-import { pcieGeneration, pcieLaneGbps } from "../topology/pcie.js";
+import type { NvmlFacts } from "../native-nvml.js";
+import type { TopologyNode } from "../topology/layout.js";
+import { pcieLaneGbps } from "../topology/pcie.js";
 import type { Finding, Language } from "./checks/check.js";
 import type { MachineFacts } from "./facts.js";
-import type { PciDevice } from "./pcie.js";
+import type { Nic } from "./nics.js";
+import { generationOf, type PciDevice } from "./pcie.js";
 
 const PROVENANCE = ["machine", "provenance", "date"];
 
@@ -25,8 +28,8 @@ export function gpusTable(facts: MachineFacts): Table {
       pcie_gen_max: generationOf(gpu.device?.maxSpeedGts ?? null) ?? told?.maxPcieGeneration ?? null,
       pcie_width: gpu.device?.width ?? state?.pcieWidth ?? null,
       pcie_width_max: gpu.device?.maxWidth ?? told?.maxPcieWidth ?? null,
-      nvlinks: told?.links.length ?? null,
-      nvlinks_up: told?.links.filter((link) => link.active).length ?? null,
+      nvlinks: told?.linkCount ?? (told?.links.length || null),
+      nvlinks_up: told && linksTold(told) ? told.links.filter((link) => link.active).length : null,
       fabric: told?.fabric ?? null,
       sm_clock_mhz: state?.smClockMhz ?? null,
       sm_clock_max_mhz: told?.maxSmClockMhz ?? null,
@@ -45,14 +48,20 @@ export function gpusTable(facts: MachineFacts): Table {
   return tableOf(rows, rows.length > 0 ? undefined : ["gpu", "name", ...PROVENANCE]);
 }
 
+/** Whether it is known which links are up: all are listed, each with its state. */
+function linksTold({ linkCount, links }: NvmlFacts): boolean {
+  return linkCount === links.length && links.every((link) => link.active !== null);
+}
+
 export function linksTable(facts: MachineFacts): Table {
   const devices = new Map(facts.pci.devices.map((device) => [device.address, device]));
   const names = new Map<string, string>();
-  for (const gpu of facts.gpus) if (gpu.pci) names.set(gpu.pci, `GPU ${gpu.index}`);
-  for (const nic of facts.nics) if (nic.pci && nic.rdma) names.set(nic.pci, nic.rdma);
+  for (const gpu of facts.gpus) names.set(gpu.pci ?? `gpu${gpu.index}`, `GPU ${gpu.index}`);
+  for (const nic of facts.nics) if (nic.rdma) names.set(nic.pci ?? nic.rdma, nic.rdma);
+  const c2c = c2cRows(facts);
   const pcie = [...names].flatMap(([address, from]) => {
     const device = devices.get(address);
-    if (!device) return [];
+    if (!device || c2c.some((row) => row.from === from)) return [];
     const port = devices.get(device.above.at(-1) ?? "");
     return [{ from, kind: "pcie", link: null, to: port?.address ?? "root complex", ...pcieOf(device, port) }];
   });
@@ -79,7 +88,10 @@ export function linksTable(facts: MachineFacts): Table {
       };
     }),
   );
-  const rows = [...pcie, ...nvlinks].map((row) => ({ ...row, ...provenanceFields(facts.provenance) }));
+  const rows = [...pcie, ...c2c, ...nvlinks].map((row) => ({
+    ...row,
+    ...provenanceFields(facts.provenance),
+  }));
   return tableOf(rows, [
     ...[
       "from",
@@ -96,6 +108,25 @@ export function linksTable(facts: MachineFacts): Table {
     ],
     ...PROVENANCE,
   ]);
+}
+
+/** GPUs that hang on their CPU by NVLink-C2C instead of PCIe. */
+function c2cRows({ topology }: MachineFacts) {
+  return (topology?.layout.links ?? [])
+    .filter(({ kind, from }) => kind === "c2c" && from.startsWith("gpu"))
+    .map(({ from, to, width, rawGbps }) => ({
+      from: `GPU ${from.slice(3)}`,
+      kind: "c2c",
+      link: null,
+      to: `NUMA ${topology?.layout.node(to).numa ?? "?"}`,
+      up: true,
+      generation: null,
+      generation_max: null,
+      width,
+      width_max: width,
+      raw_gbps: rawGbps,
+      errors: null,
+    }));
 }
 
 /** A PCIe link as it is now; `raw_gbps` is of one direction, less the line code. */
@@ -138,7 +169,7 @@ export function pairsTable(facts: MachineFacts): Table {
 export function nicsTable(facts: MachineFacts): Table {
   const layout = facts.topology?.layout;
   const rows = facts.nics.map((nic) => {
-    const node = layout?.nodes.find((own) => own.kind === "nic" && own.pci === nic.pci)?.name;
+    const node = layout?.nodes.find((own) => own.kind === "nic" && isNode(nic, own))?.name;
     const classes = facts.gpus.map((gpu) => [
       `gpu_${gpu.index}`,
       layout && node ? layout.classOf(`gpu${gpu.index}`, node) : null,
@@ -157,6 +188,11 @@ export function nicsTable(facts: MachineFacts): Table {
   return tableOf(rows, rows.length > 0 ? undefined : ["pci", "rdma", ...PROVENANCE]);
 }
 
+/** By its address; where it has none, as in a model, by its name. */
+function isNode(nic: Nic, { pci, label, name }: TopologyNode): boolean {
+  return nic.pci === null ? nic.rdma === (label ?? name) : nic.pci === pci;
+}
+
 export function findingsTable(facts: MachineFacts, findings: readonly Finding[], lang: Language): Table {
   return tableOf(
     findings.map((finding) => ({
@@ -171,11 +207,6 @@ export function findingsTable(facts: MachineFacts, findings: readonly Finding[],
       ...provenanceFields(facts.provenance),
     })),
   );
-}
-
-/** By transfers a second of a lane. */
-function generationOf(gigatransfers: number | null): number | null {
-  return gigatransfers === null ? null : pcieGeneration(pcieLaneGbps(gigatransfers), 1);
 }
 
 function least(a: number | null, b: number | null): number | null {

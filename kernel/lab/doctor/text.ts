@@ -1,11 +1,11 @@
 /** The diagnosis for people at a terminal. */
-import { topologyMatrix } from "../topology/matrix.js";
 import { formatBytes } from "../units.js";
-import { type Finding, type Language, type Status, type Text, text } from "./checks/check.js";
+import { type Finding, type Language, lookedAt, type Status, type Text, text } from "./checks/check.js";
 import { versionOf } from "./checks/driver.js";
-import { type Examined, findingsOf } from "./examined.js";
+import { type Examined, type ExitStatus, findingsOf } from "./examined.js";
 import type { GpuFacts, MachineFacts } from "./facts.js";
-import { treeLines } from "./tree.js";
+import { generationOf } from "./pcie.js";
+import { matrices, treeLines } from "./tree.js";
 import { beginning, padded, widthOf, wrapped } from "./width.js";
 
 export interface TextOptions {
@@ -31,6 +31,8 @@ const WORDS = {
     2: text("failures", "有故障"),
     3: text("nothing to judge: no NVIDIA GPU here", "无可判断：这里没有NVIDIA GPU"),
   },
+  /** Where nobody looked at the machine itself. */
+  told: text("nothing wrong in what is known of it", "已知部分没有发现问题"),
   versions: text("versions", "版本"),
   module: text("kernel module", "内核模块"),
   user: text("user driver", "用户态驱动"),
@@ -78,7 +80,7 @@ class Page {
     const paint = (["pass", "warn", "fail", "skip"] as const)[status];
     return [
       ...this.#wrap(`${machine} · ${kind} · ${date.slice(0, 10)}`, 0),
-      this.#painted(`${MARKS[paint]} ${this.#say(WORDS.verdict[status])}`, paint),
+      this.#painted(`${MARKS[paint]} ${this.#verdict(status)}`, paint),
       "",
       ...this.#gpus(),
       ...this.#versions(),
@@ -87,6 +89,10 @@ class Page {
       ...this.#peers(),
       ...this.#findings(),
     ];
+  }
+
+  #verdict(status: ExitStatus): string {
+    return this.#say(status === 0 && !lookedAt(this.#facts) ? WORDS.told : WORDS.verdict[status]);
   }
 
   #say(words: Text): string {
@@ -155,9 +161,9 @@ class Page {
     const { topology, gpus } = this.#facts;
     if (topology === null) return [];
     const cpus = (gpu: number) => gpus[gpu]?.device?.cpus ?? null;
-    const rows = matrixRows(topologyMatrix(topology.layout, { cpus }));
     const room = this.#width - 2;
-    const lines = [...treeLines(topology, gpus), "", ...tablesOf(rows, room)];
+    const tables = matrices(topology, cpus).flatMap(({ text }) => ["", ...tablesOf(matrixRows(text), room)]);
+    const lines = [...treeLines(topology, gpus), ...tables];
     return this.#titled(
       WORDS.topology,
       lines.map((line) => cut(line, room)),
@@ -217,7 +223,7 @@ function gpuWords(gpu: GpuFacts): (string | null)[] {
   const state = gpu.driver?.state;
   const { device, loaded } = gpu;
   const width = device?.width ?? state?.pcieWidth ?? null;
-  const generation = loaded?.generation ?? state?.pcieGeneration ?? null;
+  const generation = loaded?.generation ?? state?.pcieGeneration ?? generationOf(device?.speedGts ?? null);
   const bar = facts?.bar1Bytes ?? device?.barBytes ?? null;
   const active = facts?.links.filter((link) => link.active).length ?? 0;
   return [

@@ -2,11 +2,28 @@
 import { P2pError } from "../errors.js";
 import type { Description } from "../topology/description.js";
 import type { LayoutLink, TopologyNode } from "../topology/layout.js";
+import { topologyMatrix } from "../topology/matrix.js";
 import { pcieGeneration } from "../topology/pcie.js";
 import type { GpuFacts } from "./facts.js";
 
 const DOWN = new Set(["pcie", "host", "c2c"]);
 const DEPTH = 64;
+
+/**
+ * What `nvidia-smi topo -m` prints, once for computers that are alike.
+ * @param cpus those beside a GPU, by its number.
+ */
+export function matrices(
+  { layout }: Description,
+  cpus: (gpu: number) => string | null = () => null,
+): { readonly computers: readonly number[]; readonly text: string }[] {
+  const texts = new Map<string, number[]>();
+  for (const host of new Set(layout.named("gpu").map((gpu) => layout.hostOf(gpu)))) {
+    const text = topologyMatrix(layout, { host, cpus });
+    texts.set(text, [...(texts.get(text) ?? []), host]);
+  }
+  return [...texts].map(([text, computers]) => ({ computers, text }));
+}
 
 /** @returns a line a node, then one for each bundle of NVLinks. */
 export function treeLines(topology: Description, gpus: readonly GpuFacts[]): string[] {
@@ -17,9 +34,12 @@ export function treeLines(topology: Description, gpus: readonly GpuFacts[]): str
     below.set(link.to, [...(below.get(link.to) ?? []), { node: link.from, link }]);
   }
   const lines: string[] = [];
+  const hosts = new Set(layout.named("cpu").map((cpu) => layout.hostOf(cpu))).size;
   const visit = (name: string, head: string, tail: string, link: LayoutLink | null, depth: number): void => {
     if (depth > DEPTH) throw new P2pError("topology", "a PCIe tree without end", "Report this topology.");
-    lines.push(`${head}${labelOf(layout.node(name), gpus)}${link ? speedOf(link) : ""}`);
+    lines.push(
+      `${head}${labelOf(layout.node(name), gpus, hosts > 1 ? `computer ${layout.hostOf(name)}, ` : "")}${link ? speedOf(link) : ""}`,
+    );
     const own = below.get(name) ?? [];
     for (const [i, child] of own.entries()) {
       const last = i === own.length - 1;
@@ -36,18 +56,20 @@ export function treeLines(topology: Description, gpus: readonly GpuFacts[]): str
   return [...lines, ...peerLines(layout.links)];
 }
 
-function labelOf(node: TopologyNode, gpus: readonly GpuFacts[]): string {
+/** @param host beginning of what names a CPU where there are several computers. */
+function labelOf(node: TopologyNode, gpus: readonly GpuFacts[], host: string): string {
   const at = node.pci ? ` ${node.pci}` : "";
   const gpu = node.kind === "gpu" ? gpus[Number(node.name.slice(3))] : undefined;
   switch (node.kind) {
     case "cpu":
-      return node.numa === undefined ? "CPU" : `NUMA ${node.numa}`;
+      return `${host}${node.numa === undefined ? "CPU" : `NUMA ${node.numa}`}`;
     case "gpu":
       return `GPU ${gpu?.index ?? "?"}${at} ${gpu?.name ?? ""}`.trimEnd();
     case "nic":
-      return `NIC${at} ${node.label ?? ""}`.trimEnd();
+      return `NIC${at} ${node.label ?? node.name}`;
     case "root-port":
-      return node.pci ? `root port${at}` : `root bus ${node.bridge ?? ""}`.trimEnd();
+      if (node.pci || !node.bridge?.includes(":")) return `root port${at}`;
+      return `root bus ${node.bridge}`;
     case "pcie-switch":
       return `PCIe switch${at}`;
     case "hidden":
@@ -58,8 +80,20 @@ function labelOf(node: TopologyNode, gpus: readonly GpuFacts[]): string {
 }
 
 function speedOf({ kind, width, rawGbps }: LayoutLink): string {
+  if (kind === "c2c" && rawGbps !== null) return `  [NVLink-C2C, ${rawGbps.toFixed(1)} GB/s]`;
   if (kind !== "pcie" || width === null || rawGbps === null) return "";
   return `  [x${width} Gen${pcieGeneration(rawGbps, width)}, ${rawGbps.toFixed(1)} GB/s]`;
+}
+
+/** `0–7, 9` of ascending numbers. */
+function ranges(numbers: readonly number[]): string {
+  const parts: { first: number; last: number }[] = [];
+  for (const number of numbers) {
+    const part = parts.at(-1);
+    if (part && part.last === number - 1) part.last = number;
+    else parts.push({ first: number, last: number });
+  }
+  return parts.map(({ first, last }) => (first === last ? `${first}` : `${first}–${last}`)).join(", ");
 }
 
 /** `NVLink: GPU 0 ═ 4 × 26.6 GB/s ═ GPU 1`; GPUs on switches in one line. */
@@ -70,10 +104,10 @@ function peerLines(links: readonly LayoutLink[]): string[] {
   const direct = nvlinks
     .filter((link) => link.to.startsWith("gpu"))
     .map((link) => `NVLink ${name(link.from)} ═ ${name(link.to)}  [NV${link.width ?? "?"}${rate(link)}]`);
-  const bundles = new Map<string, string[]>();
+  const bundles = new Map<string, number[]>();
   for (const link of nvlinks.filter((one) => !one.to.startsWith("gpu"))) {
     const key = `[NV${link.width ?? "?"}${rate(link)}]`;
-    bundles.set(key, [...(bundles.get(key) ?? []), name(link.from)]);
+    bundles.set(key, [...(bundles.get(key) ?? []), Number(link.from.slice(3))]);
   }
-  return [...direct, ...[...bundles].map(([key, gpus]) => `NVSwitch ═ ${gpus.join(", ")}  ${key}`)];
+  return [...direct, ...[...bundles].map(([key, gpus]) => `NVSwitch ═ GPU ${ranges(gpus)}  ${key}`)];
 }

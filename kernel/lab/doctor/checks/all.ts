@@ -1,6 +1,6 @@
 import { messageOf } from "../../errors.js";
 import type { MachineFacts } from "../facts.js";
-import { type Check, type Finding, type Judgement, skip, text } from "./check.js";
+import { type Check, type Finding, type Judgement, lookedAt, skip, text } from "./check.js";
 import { DRIVER_CHECKS } from "./driver.js";
 import { GPU_CHECKS } from "./gpu.js";
 import { HOST_CHECKS } from "./host.js";
@@ -27,7 +27,9 @@ export function examine(facts: MachineFacts): Finding[] {
   return CHECKS.map(({ run, fix, ...check }) => {
     const judgement = judged(run, facts);
     const bad = judgement.status === "fail" || judgement.status === "warn";
-    return { ...check, ...judgement, fix: judgement.fix ?? (bad ? fix : null) };
+    // Where nobody looked at hardware there is no command that would tell more.
+    const how = lookedAt(facts) ? (judgement.fix ?? null) : null;
+    return { ...check, ...judgement, fix: bad ? (judgement.fix ?? fix) : how };
   });
 }
 

@@ -78,6 +78,12 @@ export function unread(reason: string | undefined): Judgement {
   return skip(text(`not known: ${reason ?? "nobody tells"}`, `未知：${reason ?? "没有任何来源给出"}`));
 }
 
+/** What only the machine itself can tell: neither a recording nor a model holds it. */
+export function lookedAt({ basis }: MachineFacts): boolean {
+  return basis === "machine" || basis === "snapshot";
+}
+
+export const NOT_LOOKED = unread("neither a recording nor a model tells");
 export const NO_GPU: Judgement = skip(text("no NVIDIA GPU here", "这里没有NVIDIA GPU"));
 export const NO_PAIR: Judgement = skip(text("fewer than two GPUs", "不足两块GPU"));
 

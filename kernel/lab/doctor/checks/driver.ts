@@ -1,5 +1,19 @@
 import type { MachineFacts } from "../facts.js";
-import { type Check, fail, few, gpuNames, NO_GPU, pass, plain, skip, text, unread, warn } from "./check.js";
+import {
+  type Check,
+  fail,
+  few,
+  gpuNames,
+  lookedAt,
+  NO_GPU,
+  NOT_LOOKED,
+  pass,
+  plain,
+  skip,
+  text,
+  unread,
+  warn,
+} from "./check.js";
 
 /** Driver, CUDA and toolkit: are they there, do they fit. */
 export const DRIVER_CHECKS: readonly Check[] = [
@@ -17,6 +31,7 @@ export const DRIVER_CHECKS: readonly Check[] = [
     ),
     source: "https://docs.nvidia.com/deploy/xid-errors/",
     run(facts) {
+      if (!lookedAt(facts)) return NOT_LOOKED;
       const said = [...facts.late, ...(facts.driver.brokenOff ? [facts.driver.brokenOff] : [])];
       return said.length > 0
         ? fail(plain(said.join("; ")))
@@ -40,7 +55,7 @@ export const DRIVER_CHECKS: readonly Check[] = [
       if (facts.surroundings.wsl)
         return skip(text("WSL2: the module is Windows'", "WSL2：内核模块在Windows一侧"));
       // What the driver answers through came from somewhere: only its files are hidden here.
-      if (facts.driver.cuda.available) return unread(missing.kernelModule);
+      if (facts.driver.cuda.available || modules === null) return unread(missing.kernelModule);
       const nouveau = modules?.includes("nouveau")
         ? text("nouveau is loaded in its place", "加载的是nouveau")
         : plain(missing.kernelModule ?? "");
@@ -85,12 +100,11 @@ export const DRIVER_CHECKS: readonly Check[] = [
     source: "https://github.com/pytorch/pytorch/issues/35710",
     run(facts) {
       if (facts.gpus.length === 0) return NO_GPU;
-      const { cuda, brokenOff } = facts.driver;
+      const { cuda } = facts.driver;
       if (cuda.available)
         return pass(text(`CUDA ${versionOf(cuda.version)}`, `CUDA ${versionOf(cuda.version)}`));
       const reason = cuda.reason ?? "";
-      if (brokenOff !== null || /addon/.test(reason)) return unread(reason);
-      return fail(plain(reason));
+      return cuda.available === null ? unread(reason) : fail(plain(reason));
     },
   },
   {
@@ -108,8 +122,10 @@ export const DRIVER_CHECKS: readonly Check[] = [
     source: "https://github.com/NVIDIA/nvbandwidth/issues/55",
     run(facts) {
       if (facts.gpus.length === 0) return NO_GPU;
-      if (!facts.driver.cuda.available) return skip(text("CUDA does not start", "CUDA未启动"));
-      if (!facts.driver.nvml.available) return warn(plain(facts.driver.nvml.reason ?? ""));
+      const { cuda, nvml } = facts.driver;
+      if (cuda.available === false) return skip(text("CUDA does not start", "CUDA未启动"));
+      if (nvml.available === null) return unread(nvml.reason ?? undefined);
+      if (!nvml.available) return warn(plain(nvml.reason ?? ""));
       const silent = facts.gpus.filter((gpu) => gpu.driver && gpu.driver.facts === null);
       if (silent.length > 0) return warn(plain(`${gpuNames(silent)}: ${silent[0]?.driver?.reason ?? ""}`));
       const lost = facts.gpus.flatMap((gpu) => Object.values(gpu.driver?.facts?.missing ?? {}));
@@ -165,7 +181,10 @@ export const DRIVER_CHECKS: readonly Check[] = [
 
 function gpusShown(facts: MachineFacts) {
   if (facts.gpus.length === 0) return NO_GPU;
-  if (!facts.driver.cuda.available) return skip(text("CUDA does not start", "CUDA未启动"));
+  const { cuda } = facts.driver;
+  if (cuda.available === false) return skip(text("CUDA does not start", "CUDA未启动"));
+  if (cuda.available === null) return unread(cuda.reason ?? undefined);
+  if (facts.pci.reason !== null) return unread(facts.pci.reason);
   const shown = new Set(facts.gpus.flatMap((gpu) => (gpu.driver ? (gpu.pci ?? []) : [])));
   const unseen = facts.pci.devices.filter((device) => device.kind === "gpu" && !shown.has(device.address));
   if (unseen.length === 0) return pass(text(`all ${shown.size}`, `全部${shown.size}块`));

@@ -5,7 +5,9 @@ import {
   few,
   gpuNames,
   type Judgement,
+  lookedAt,
   NO_GPU,
+  NOT_LOOKED,
   overPcie,
   pass,
   plain,
@@ -281,6 +283,7 @@ function reasonOf(facts: MachineFacts): string | undefined {
 function visibleDevices(facts: MachineFacts): Judgement {
   const shown = facts.gpus.filter((gpu) => gpu.driver !== null);
   if (shown.length === 0) return facts.gpus.length === 0 ? NO_GPU : unread(reasonOf(facts));
+  if (!lookedAt(facts)) return NOT_LOOKED;
   if (!facts.driver.numbered) return unread(facts.driver.brokenOff ?? undefined);
   const { CUDA_VISIBLE_DEVICES: visible } = facts.surroundings.environment;
   const hidden = shown.filter((gpu) => gpu.cudaOrdinal === null);

@@ -35,8 +35,9 @@ export const HOST_CHECKS: readonly Check[] = [
     source: "https://docs.nvidia.com/networking/display/perftuning",
     run(facts) {
       if (facts.gpus.length === 0) return NO_GPU;
-      if ((facts.host.numaNodes ?? []).length < 2) return pass(text("one NUMA node", "只有一个NUMA节点"));
-      const { numaBalancing, missing } = facts.host;
+      const { numaNodes, numaBalancing, missing } = facts.host;
+      if (numaNodes === null) return unread(missing.numaNodes);
+      if (numaNodes.length < 2) return pass(text("one NUMA node", "只有一个NUMA节点"));
       if (numaBalancing === null) return unread(missing.numaBalancing);
       return numaBalancing ? warn(text("on", "开启")) : pass(text("off", "关闭"));
     },

@@ -129,8 +129,9 @@ export const NVLINK_CHECKS: readonly Check[] = [
       if (facts.gpus.length === 0) return NO_GPU;
       // Such machines have GPUs joined to their CPU by NVLink, or name themselves so.
       const multi = facts.gpus.some((gpu) => /\bGB[23]00\b/.test(gpu.name));
-      const { imex, imexChannels } = facts.software;
+      const { imex, imexChannels, missing } = facts.software;
       if (!multi) return skip(text("NVLink ends within this computer", "NVLink不出本机"));
+      if (imex === null && imexChannels === null) return unread(missing.imexChannels);
       const seen = text(
         `service ${imex === null ? "not known" : imex ? "runs" : "does not run"}, ${imexChannels ?? 0} channels`,
         `服务${imex === null ? "未知" : imex ? "在运行" : "未运行"}，${imexChannels ?? 0}个通道`,
@@ -161,6 +162,9 @@ function nvlinkActive(facts: MachineFacts): Judgement {
     gpu.driver?.facts ? [{ gpu, links: gpu.driver.facts.links }] : [],
   );
   if (told.length === 0) return noLinks(facts);
+  if (told.every(({ gpu, links }) => links.length === 0 && gpu.driver?.facts?.linkCount == null)) {
+    return unread(told[0]?.gpu.driver?.facts?.missing.linkCount);
+  }
   const having = told.filter(({ links }) => links.length > 0);
   if (having.length === 0) return skip(text("these GPUs have no NVLink", "这些GPU没有NVLink"));
   const up = having.filter(({ links }) => links.some((link) => link.active));

@@ -1,6 +1,5 @@
-import { PCIE_GIGATRANSFERS } from "../../topology/pcie.js";
 import type { GpuFacts, MachineFacts, PairFacts } from "../facts.js";
-import type { PciDevice } from "../pcie.js";
+import { generationOf, type PciDevice } from "../pcie.js";
 import {
   type Check,
   fail,
@@ -214,9 +213,11 @@ export const PCIE_CHECKS: readonly Check[] = [
     ),
     source: "https://docs.kernel.org/PCI/sysfs-pci.html",
     run(facts) {
-      const nodes = (facts.host.numaNodes ?? []).filter((node) => node.cpus !== "");
+      const { numaNodes, missing } = facts.host;
       const placed = facts.gpus.filter((gpu) => gpu.device !== null);
       if (facts.gpus.length === 0) return NO_GPU;
+      if (numaNodes === null) return unread(missing.numaNodes);
+      const nodes = numaNodes.filter((node) => node.cpus !== "");
       if (placed.length === 0) return unread(noSeat(facts));
       if (nodes.length < 2) return pass(text("one NUMA node", "只有一个NUMA节点"));
       const untold = placed.filter((gpu) => gpu.device?.numaNode === null);
@@ -239,7 +240,10 @@ export const PCIE_CHECKS: readonly Check[] = [
     source: "https://github.com/NVIDIA/nccl-tests/issues/74",
     run(facts) {
       if (facts.pairs.length === 0) return facts.gpus.length === 0 ? NO_GPU : NO_PAIR;
+      // A way that NVLink may shorten is at most as long as that of PCIe.
+      const open = once(facts.pairs).find((pair) => pair.link === null && (pair.pcie ?? "SYS") === "SYS");
       const across = once(facts.pairs).filter((pair) => pair.link === "SYS");
+      if (across.length === 0 && open) return unread(`which way GPU ${open.from} and ${open.to} take`);
       if (across.length === 0) return pass(text("none does", "没有"));
       return warn(plain(`SYS: ${pairNames(across)}`));
     },
@@ -250,7 +254,7 @@ export const PCIE_CHECKS: readonly Check[] = [
 function seatsOf(facts: MachineFacts): Seat[] {
   const devices = new Map(facts.pci.devices.map((device) => [device.address, device]));
   const rdma = new Map(
-    facts.nics.flatMap((nic) => (nic.rdma && nic.pci ? [[nic.pci, nic.rdma] as const] : [])),
+    facts.nics.flatMap((nic) => (nic.rdma ? [[nic.pci ?? nic.rdma, nic.rdma] as const] : [])),
   );
   return facts.pci.devices.flatMap((device) => {
     const gpu = facts.gpus.find((own) => own.device === device) ?? null;
@@ -378,6 +382,7 @@ function pcieTree(facts: MachineFacts): Judgement {
   const flat = facts.gpus.filter((gpu) => gpu.device !== null && gpu.device.above.length === 0);
   const { virtualMachine, wsl } = facts.surroundings;
   if (wsl) return skip(text("WSL2 shows no PCIe tree", "WSL2不呈现PCIe树"));
+  if (dark.length > 0 && facts.basis === "recording") return unread(facts.pci.reason ?? undefined);
   const hidden = dark.length > 0 ? dark : virtualMachine ? flat : [];
   if (hidden.length === 0) {
     const bridges = facts.pci.devices.filter((device) => device.kind === "bridge").length;
@@ -386,8 +391,8 @@ function pcieTree(facts: MachineFacts): Judgement {
   const seen =
     dark.length > 0
       ? text(
-          `sysfs does not show ${few(dark.map((gpu) => `GPU ${gpu.index}`))}`,
-          `sysfs不显示${few(dark.map((gpu) => `GPU ${gpu.index}`))}`,
+          `not shown: where ${few(dark.map((gpu) => `GPU ${gpu.index}`))} is in it`,
+          `看不到${few(dark.map((gpu) => `GPU ${gpu.index}`))}在树中的位置`,
         )
       : text("a virtual machine that puts its GPUs right on the root bus", "虚拟机把GPU直接挂在根总线上");
   const between = once(facts.pairs).filter(mayUsePcie);
@@ -404,9 +409,4 @@ function least(a: number | null, b: number | null): number | null {
 
 function lessThan(a: number | null | undefined, b: number | null): boolean | null {
   return a == null || b === null ? null : a < b;
-}
-
-function generationOf(gigatransfers: number | null): number | null {
-  const at = gigatransfers === null ? -1 : PCIE_GIGATRANSFERS.indexOf(gigatransfers);
-  return at < 0 ? null : at + 1;
 }

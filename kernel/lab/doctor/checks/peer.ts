@@ -5,8 +5,11 @@ import {
   few,
   type Judgement,
   joined,
+  lookedAt,
+  mayUsePcie,
   NO_GPU,
   NO_PAIR,
+  NOT_LOOKED,
   once,
   overPcie,
   pairNames,
@@ -79,14 +82,18 @@ export const PEER_CHECKS: readonly Check[] = [
     source: "https://github.com/ggml-org/llama.cpp/issues/21883",
     run(facts) {
       if (facts.gpus.length < 2) return facts.gpus.length === 0 ? NO_GPU : NO_PAIR;
-      const most = Math.max(
-        ...facts.gpus.map(
-          (gpu) => facts.pairs.filter((pair) => pair.from === gpu.index && overPcie(pair)).length,
-        ),
-      );
-      return most > MOST_PEERS
-        ? warn(plain(String(most)))
-        : pass(text(`at most ${most} over PCIe`, `经PCIe的最多${most}个`));
+      const most = (by: typeof overPcie) =>
+        Math.max(
+          ...facts.gpus.map(
+            (gpu) => facts.pairs.filter((pair) => pair.from === gpu.index && by(pair)).length,
+          ),
+        );
+      const known = most(overPcie);
+      if (known > MOST_PEERS) return warn(text(`${known} over PCIe`, `经PCIe的有${known}个`));
+      const possible = most(mayUsePcie);
+      return possible > MOST_PEERS
+        ? unread("which pairs have NVLink")
+        : pass(text(`at most ${possible} over PCIe`, `经PCIe的最多${possible}个`));
     },
   },
   {
@@ -124,6 +131,7 @@ export const PEER_CHECKS: readonly Check[] = [
     fix: text("Unset them before measuring.", "测量前取消这些变量。"),
     source: "https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html",
     run(facts) {
+      if (!lookedAt(facts)) return NOT_LOOKED;
       const set = Object.entries(facts.surroundings.environment).filter(([name, value]) =>
         slows(name, value),
       );
@@ -174,6 +182,9 @@ function peerAccess(facts: MachineFacts): Judgement {
     joined([
       plain(pairNames(refused)),
       ...[...codes].map((code) => CODES[code as string] ?? plain(String(code))),
+      ...(codes.size === 0
+        ? [...new Set(refused.flatMap((pair) => pair.driver?.reason ?? []))].map(plain)
+        : []),
     ]),
   );
 }
