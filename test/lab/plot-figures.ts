@@ -257,6 +257,15 @@ export async function hardFigures(options: FigureOptions = {}): Promise<Record<s
     "timeline with arrows": plot.timeline(await tracedRun(busySpans(60)), options),
     ledger: plot.ledger(LEDGER, options),
     loadLatency: plot.loadLatency(LOADS, options),
+    bars: plot.bars(LOADS, { value: "load_ns", by: "footprint_bytes", series: "memory", ...options }),
+    "bars on a logarithmic axis": plot.bars(LOADS.filter("d.footprint_bytes < 2097152"), {
+      value: "load_ns",
+      by: ["footprint_bytes", "cache"],
+      series: "memory",
+      scale: "log",
+      guess: { value: 5000, unit: "ns" },
+      ...options,
+    }),
     ...Object.fromEntries(
       TOPOLOGIES.map(({ name }) => [`topology of ${name}`, plot.topology(preset(name), options)]),
     ),

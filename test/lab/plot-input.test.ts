@@ -12,6 +12,7 @@ const input = suite("plot input");
 type Draw = (value: never, options?: never) => unknown;
 const ALL: Readonly<Record<string, Draw>> = {
   alphaBeta: plot.alphaBeta,
+  bars: (value) => plot.bars(value, { value: "total_us", by: "path" }),
   breakdown: plot.breakdown,
   ecdf: plot.ecdf,
   latency: plot.latency,
@@ -111,6 +112,18 @@ input("values that cannot be drawn are refused with their column", () => {
 
 input("rows that cannot be told apart are refused, not drawn over each other", () => {
   refused("latency", () => plot.latency(curveOf([{ total_us: 7 }, { total_us: 8 }])), /two rows/);
+  const bar = { value: "total_us", by: "path" } as const;
+  refused("bars", () => plot.bars(curveOf([{ total_us: 7 }, { total_us: 8 }]), bar), /two rows of "peer"/);
+  for (const wrong of [
+    { value: 1 },
+    { by: [] },
+    { series: null },
+    { scale: "ln" },
+    { guess: { value: 1, unit: "ns" } },
+  ])
+    refused(`bars ${JSON.stringify(wrong)}`, () =>
+      plot.bars(curveOf([{ total_us: 7 }]), { ...bar, ...wrong } as never),
+    );
   const twice = matrixOf(2, () => ({ total_us: 1 }));
   refused("matrix", () => plot.matrix(twice.concat(twice)), /several rows for GPU 0 → GPU 0/);
 });

@@ -1,6 +1,7 @@
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { sweep } from "../../kernel/lab/measure/sweep.js";
+import { tableOf } from "../../kernel/lab/measure/table.js";
 import { transfer } from "../../kernel/lab/measure/transfer.js";
 import * as plot from "../../kernel/lab/plot/index.js";
 import { PALETTE, textOn, wrap } from "../../kernel/lab/plot/style.js";
@@ -202,6 +203,41 @@ plots(
   },
 );
 
+plots("bars have a group a place and a colour a series; measured and simulated never share one", () => {
+  const row = (rest: Record<string, unknown>) => ({
+    from: 0,
+    to: 1,
+    store: "release",
+    one_way_ns: 700,
+    note: null,
+    ...rest,
+    ...(rest.provenance === "simulated" ? { machine: "a model", date: "2026-01-03" } : ORIGIN),
+  });
+  const rows = [
+    row({ store: "volatile", one_way_ns: 650 }),
+    row({ to: 2 }),
+    row({ to: 3, provenance: "simulated" }),
+    row({ one_way_ns: null, note: "no probes here" }),
+  ];
+  const options = { value: "one_way_ns", by: ["from", "to"], series: "store" } as const;
+  const figure = plot.bars(tableOf(rows), options);
+  assert.equal(
+    figure.data.map(({ name, x, y }) => [name, x, y]),
+    [
+      ["volatile · measured", ["GPU 0 → GPU 1"], [650]],
+      ["release · measured", ["GPU 0 → GPU 2"], [700]],
+      ["release · simulated", ["GPU 0 → GPU 3"], [700]],
+    ],
+  );
+  assert.match(String(figure), /1 处没有数字：no probes here/);
+  assert.match(
+    String(plot.bars(tableOf([rows[3] as object as Record<string, unknown>]), options)),
+    /没有一格有数字/,
+  );
+  const guessed = plot.bars(tableOf(rows), { ...options, guess: { value: 900, unit: "ns" } });
+  assert.equal(guessed.data.at(-1)?.y, [900, 900, 900]);
+});
+
 plots("alpha-beta draws what the fit leaves over: nothing for a line that is one", () => {
   const rows = [8, 4096, 65536, 1 << 20, 1 << 24].map((bytes) => ({
     bytes,
@@ -371,14 +407,20 @@ plots("lines of text are never wider than asked, and nothing is lost", () => {
   assert.is(lines.join("").replace(/\s/g, ""), text.replace(/\s/g, ""));
 });
 
-plots("the drawing of the two paths is well-formed SVG with a Chinese title and no outside reference", () => {
-  const bundle = plot.paths()[richDisplay]();
-  const svg = bundle["image/svg+xml"] as string;
-  assert.match(svg, /^<svg xmlns="http:\/\/www\.w3\.org\/2000\/svg"/);
-  assert.match(svg, /<title id="[^"]+">两条路径/);
-  const opened = (svg.match(/<[a-z][^>]*[^/]>/g) ?? []).length;
-  assert.is(opened, (svg.match(/<\/[a-z]+>/g) ?? []).length);
-  assert.not.match(svg.replace("http://www.w3.org/2000/svg", ""), /https?:/);
+plots("drawings of mechanisms are well-formed SVG with a Chinese title and no outside reference", () => {
+  const drawings = [plot.paths(), plot.messagePassing(), plot.sharing(), plot.rdmaPath()];
+  const ids = drawings.flatMap(({ svg }) => [...svg.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id));
+  assert.is(new Set(ids).size, ids.length);
+  for (const drawing of drawings) {
+    const svg = drawing[richDisplay]()["image/svg+xml"] as string;
+    assert.match(svg, /^<svg xmlns="http:\/\/www\.w3\.org\/2000\/svg"/);
+    assert.match(svg, /<title id="[^"]+">[^<]*[\u4e00-\u9fff]/);
+    const opened = (svg.match(/<[a-z][^>]*[^/]>/g) ?? []).length;
+    assert.is(opened, (svg.match(/<\/[a-z]+>/g) ?? []).length);
+    assert.not.match(svg.replace("http://www.w3.org/2000/svg", ""), /https?:/);
+    for (const [, id] of svg.matchAll(/url\(#([^)]+)\)/g)) assert.ok(ids.includes(id), `${id} of ${drawing}`);
+    assert.match(String(drawing), /[\u4e00-\u9fff]/);
+  }
 });
 
 plots("markup in a name is shown, not obeyed", () => {
