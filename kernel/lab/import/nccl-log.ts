@@ -160,7 +160,7 @@ class Reader {
 
   #communicator(text: string): string | null {
     const found =
-      /comm (0x[\da-f.]{1,18}|0x\.\.\.) rank (\d{1,7}) nranks (\d{1,7}) cudaDev (\d{1,5})(?: nvmlDev (\d{1,5}))? busId (\w{1,16})(?: commId \S{1,24})? - (Init START|Init COMPLETE|Destroy COMPLETE|Abort COMPLETE)/.exec(
+      /comm (0x[\da-f.]{1,18}|0x\.\.\.) rank (\d{1,7}) nranks (\d{1,7}) cudaDev (\d{1,5})(?: nvmlDev (\d{1,5}))?(?: busId (\w{1,16}))?(?: commId \S{1,24})? - (Init START|Init COMPLETE|Destroy COMPLETE|Abort COMPLETE)/.exec(
         text,
       );
     if (!found) return null;
@@ -170,7 +170,7 @@ class Reader {
       ranks: Number(ranks),
       cuda_device: Number(cuda),
       nvml_device: nvml === undefined ? null : Number(nvml),
-      bus_id: bus as string,
+      bus_id: bus ?? null,
       state: state as string,
     });
     return "communicator";
@@ -235,7 +235,7 @@ class Reader {
 
   #graph(text: string): string | null {
     const found =
-      /^Pattern (\d{1,3}), crossNic (\d{1,3}), nChannels (\d{1,4}), (?:bw|speed) ([\d.]{1,14})\/([\d.]{1,14}), type (\w{2,4})\/(\w{2,4})(?:, sameChannels (\d))?/.exec(
+      /^Pattern (\d{1,3}), crossNic (\d{1,3}), nChannels (\d{1,4}), (?:bw|speed) ([\d.]{1,14})\/([\d.]{1,14})(?:, nvlink \d)?, type (\w{1,4})(?:\/(\w{2,4}))?(?:, sameChannels (\d))?/.exec(
         text,
       );
     if (found) {
@@ -247,7 +247,7 @@ class Reader {
         intra_gbps: numberIn(intra as string),
         inter_gbps: numberIn(inter as string),
         intra_type: typeIntra as string,
-        inter_type: typeInter as string,
+        inter_type: typeInter ?? null,
         cross_nic: Number(cross),
         same_channels: same === undefined ? null : Number(same),
       });

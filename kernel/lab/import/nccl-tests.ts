@@ -183,7 +183,7 @@ class Reader {
     if (test) this.#begin().test = test;
     if (/nThread +\d+ nGpus/.test(text)) {
       const run = this.#begin();
-      for (const [, name, value] of text.matchAll(/\b([A-Za-z]+(?: iters)?):? +(\d+)\b/g)) {
+      for (const [, name, value] of text.matchAll(/\b([A-Za-z]+(?: iters)?):? +(\d{1,15})\b/g)) {
         run.parameters[entryOf(PARAMETERS, name as string) ?? ""] = Number(value);
       }
       delete run.parameters[""];
@@ -301,7 +301,7 @@ function rowsOf(header: readonly string[], words: readonly string[]): Record<str
     // Some tests have redop and root in the header and leave them blank.
     if (name === "root") {
       const rest = words.length - at;
-      if (/^-?\d+$/.test(word ?? "") && ((rest - 1) % half === 0 || rest > 2 * half))
+      if (/^-?\d{1,9}$/.test(word ?? "") && ((rest - 1) % half === 0 || rest > 2 * half))
         shared.root = Number(words[at++]);
     } else if (name === "type" || name === "redop") {
       if (/^[a-z]/i.test(word ?? "")) shared[name] = words[at++] as string;

@@ -1,15 +1,17 @@
 import { messageOf, P2pError } from "../errors.js";
 import type { Description } from "../topology/description.js";
 import { looksLikeTopoM, readTopoM } from "../topology/readers/topo-m.js";
-import { scaled } from "./columns.js";
 import { Imported, type Importer } from "./importer.js";
 import { machineOf } from "./machine-name.js";
-import { numberIn } from "./number.js";
-import { quantityOf } from "./quantity.js";
+import { readNvlink } from "./nvidia-smi-nvlink.js";
 import { filled, recordsTable, type Value } from "./records.js";
 import { headText, textOf } from "./text.js";
 
-const HINT = "Give the whole output of nvidia-smi topo -m, topo -p2p, nvlink -s or nvlink -e.";
+const HINT = "Give the whole output of nvidia-smi topo -m, topo -p2p, nvlink -s, nvlink -c or nvlink -e.";
+
+/** A line of `nvlink`; what follows the number is of that command alone. */
+const LINK_LINE =
+  /^[ \t]*Link \d{1,3}(?:: (?:[\d.]{1,12} [GM]B\/s|<inactive>|[A-Z][\w -]{0,60}: [\d.]{1,20})|, [A-Z].{0,60} supported: (?:true|false))/m;
 
 /** GPUs and network cards of a table. */
 const MAX_DEVICES = 512;
@@ -24,15 +26,15 @@ const CAPABILITIES: Readonly<Record<string, string>> = {
 };
 const P2P_STATUS = /^(?:X|OK|CNS|GNS|TNS|NS|DR|CDS|U)$/;
 
-/** What `nvidia-smi` prints with `topo -m`, `topo -p2p`, `nvlink -s` and `nvlink -e`, one after another too. */
+/** What `nvidia-smi` prints with `topo -m`, `topo -p2p` and `nvlink -s`, `-c`, `-e`, `-gt`, one after another too. */
 export const importer: Importer = {
   format: "nvidia-smi",
   title: "text of nvidia-smi",
   detect(head) {
     const text = headText(head);
     if (looksLikeTopoM(text)) return 0.95;
-    if (/^GPU \d{1,4}: .{1,200} \(UUID: /m.test(text)) return /^\s+Link \d{1,3}: /m.test(text) ? 0.97 : 0.85;
-    return /^\s+Link \d{1,3}: (?:[\d.]+ [GM]B\/s|<inactive>)/m.test(text) ? 0.7 : 0;
+    if (/^GPU \d{1,4}: .{1,200} \(UUID: /m.test(text)) return LINK_LINE.test(text) ? 0.97 : 0.85;
+    return LINK_LINE.test(text) ? 0.7 : 0;
   },
   async read(source) {
     const { text, lines, notes: odd } = await textOf(source);
@@ -81,7 +83,9 @@ export const importer: Importer = {
         origin,
       ),
       nvlink: recordsTable(nvlink.links, origin),
+      nvlink_capabilities: recordsTable(nvlink.capabilities, origin),
       nvlink_errors: recordsTable(nvlink.errors, origin),
+      nvlink_data: recordsTable(nvlink.data, origin),
       gpus: recordsTable(nvlink.gpus, origin),
     });
     if (Object.keys(tables).length === 0)
@@ -201,91 +205,4 @@ function matrixOf(
 function wordAt(words: readonly string[], index: number): string | null {
   const word = index < 0 ? undefined : words[index];
   return word === undefined || word === "" || word === "N/A" ? null : word;
-}
-
-interface Nvlink {
-  readonly links: Record<string, Value>[];
-  readonly errors: Record<string, Value>[];
-  readonly gpus: Record<string, Value>[];
-  readonly notes: string[];
-  names(): string[];
-}
-
-/** `nvlink -s` and `nvlink -e`: the GPU's line, then a line a link. */
-function readNvlink(lines: readonly string[]): Nvlink {
-  const links: Record<string, Value>[] = [];
-  const errors: Record<string, Value>[] = [];
-  const gpus = new Map<number, { name: string; complaint: string | null }>();
-  const notes: string[] = [];
-  let gpu: number | null = null;
-  let odd = 0;
-  for (const line of lines) {
-    const titled = /^\s*GPU (\d{1,4}): (.{1,200}?) \(UUID: [^)]{0,80}\)(.*)$/.exec(line);
-    if (titled) {
-      gpu = Number(titled[1]);
-      gpus.set(gpu, { name: titled[2] as string, complaint: gpus.get(gpu)?.complaint ?? null });
-    }
-    const complaint =
-      /((?:NVML: )?(?:Unable to retrieve NVLink|Device does not have or support N[Vv][Ll]ink).{0,160})/.exec(
-        line,
-      )?.[1];
-    if (complaint && gpu !== null) {
-      gpus.set(gpu, { name: gpus.get(gpu)?.name ?? "", complaint: complaint.trim() });
-      continue;
-    }
-    const link = /^\s*Link (\d{1,3}): (.{1,80}?)\s*$/.exec(line);
-    if (!link) continue;
-    const number = Number(link[1]);
-    const value = link[2] as string;
-    const rate = /^([\d.,]{1,20}) ([A-Za-z]{1,4}\/s)$/.exec(value);
-    const error = /^(.{1,60} Errors?): (\d{1,15}|N\/A)$/.exec(value);
-    const quantity = rate ? quantityOf(rate[2] as string, 1000) : null;
-    const printed = rate ? numberIn(rate[1] as string) : null;
-    if (quantity && printed !== null) {
-      links.push({ gpu, link: number, active: true, link_gbps: scaled(printed, quantity.factor) });
-    } else if (/^<?inactive>?$/i.test(value)) {
-      links.push({ gpu, link: number, active: false, link_gbps: null });
-    } else if (error) {
-      errors.push({ gpu, link: number, error: error[1] as string, count: numberIn(error[2] as string) });
-    } else {
-      odd++;
-    }
-  }
-  for (const [number, { complaint }] of gpus)
-    if (complaint !== null) notes.push(`GPU ${number}: ${complaint}.`);
-  const numbers = new Map<number, Set<number>>();
-  const active = new Map<number, number>();
-  for (const row of [...links, ...errors]) {
-    const own = numbers.get(row.gpu as number) ?? new Set();
-    numbers.set(row.gpu as number, own.add(row.link as number));
-  }
-  for (const row of links)
-    active.set(row.gpu as number, (active.get(row.gpu as number) ?? 0) + (row.active === true ? 1 : 0));
-  const silent = [...gpus].filter(([number, { complaint }]) => complaint === null && !numbers.has(number));
-  if (silent.length > 0)
-    notes.push(`No NVLink is printed of GPU ${silent.map(([number]) => number).join(", ")}.`);
-  for (const number of gpus.keys()) {
-    const own = numbers.get(number) ?? new Set();
-    const absent = Array.from({ length: Math.max(-1, ...own) + 1 }, (_, link) => link).filter(
-      (link) => !own.has(link),
-    );
-    if (absent.length === 0) continue;
-    // How many there are is not known then.
-    active.delete(number);
-    notes.push(`Links ${absent.join(", ")} of GPU ${number} are missing: the output was cut.`);
-  }
-  if (odd > 0) notes.push(`Lines of links that are none of nvlink -s or -e, left out: ${odd}.`);
-  if ([...links, ...errors].some((row) => row.gpu === null))
-    notes.push("Links stand before the first GPU: gpu is null.");
-  return {
-    links,
-    errors,
-    gpus: [...gpus].map(([number, { name }]) => ({
-      gpu: number,
-      name,
-      active_links: active.get(number) ?? null,
-    })),
-    notes,
-    names: () => [...gpus.values()].map(({ name }) => name),
-  };
 }

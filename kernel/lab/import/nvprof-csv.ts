@@ -9,6 +9,18 @@ import { quantityOf } from "./quantity.js";
 import { RowColumns, type Value } from "./records.js";
 import { headText, textOf } from "./text.js";
 
+/** The table below `Unified Memory profiling result:`; its last header is blank. */
+const UNIFIED: Readonly<Record<string, string>> = {
+  Device: "device",
+  Count: "count",
+  "Avg Size": "avg_bytes",
+  "Min Size": "min_bytes",
+  "Max Size": "max_bytes",
+  "Total Size": "total_bytes",
+  "Total Time": "total_us",
+  "": "name",
+};
+
 const HINT =
   "Run it again with nvprof --csv --log-file FILE, perhaps with --print-gpu-trace, --print-api-trace or --metrics.";
 
@@ -38,8 +50,7 @@ export const importer: Importer = {
     const parts = new Map<Kind, Parsed["columns"][]>();
     for (const block of blocks) {
       if (block.last <= block.first) continue;
-      const parsed =
-        block.kind === "metrics" || block.kind === "events" ? metricsOf(block, lines) : tableOf(block, lines);
+      const parsed = READERS[block.kind](block, lines);
       for (const note of parsed.notes) notes.add(note);
       const rows = Object.values(parsed.columns)[0]?.length ?? 0;
       const columns = {
@@ -49,7 +60,7 @@ export const importer: Importer = {
       };
       parts.set(block.kind, [...(parts.get(block.kind) ?? []), columns]);
     }
-    for (const line of said.filter((text) => /^(?:Warning|Error|Unable)/.test(text)).slice(0, 10))
+    for (const line of said.filter((text) => /^(?:Warning|Error|Unable|Total CPU)/.test(text)).slice(0, 10))
       notes.add(`nvprof says: ${line}`);
     const columns = new Map([...parts].map(([kind, several]) => [kind, stacked(several)]));
     const trace = columns.get("gpu_trace");
@@ -92,7 +103,16 @@ const TRACE = {
   process: "process",
 } as const;
 
-type Kind = "summary" | "gpu_trace" | "api_trace" | "metrics" | "events";
+type Kind = "summary" | "gpu_trace" | "api_trace" | "metrics" | "events" | "unified_memory";
+
+const READERS: Readonly<Record<Kind, (block: Block, lines: readonly string[]) => Parsed>> = {
+  summary: tableOf,
+  gpu_trace: tableOf,
+  api_trace: tableOf,
+  metrics: metricsOf,
+  events: metricsOf,
+  unified_memory: unifiedOf,
+};
 
 interface Block {
   readonly kind: Kind;
@@ -113,6 +133,8 @@ function kindOf(cells: readonly string[]): Kind | null {
   if (names.includes("Event Name") && names.includes("Invocations")) return "events";
   if (names.includes("Start") && names.includes("Duration"))
     return names.includes("Grid X") ? "gpu_trace" : names.includes("Name") ? "api_trace" : null;
+  if (names.includes("Total Size") && names.includes("Total Time") && names.includes("Count"))
+    return "unified_memory";
   return names.includes("Time(%)") && names.includes("Time") && names.includes("Calls") ? "summary" : null;
 }
 
@@ -128,7 +150,7 @@ function blocksOf(lines: readonly string[]): Block[] {
       process = banner[1] === undefined ? process : Number(banner[1]);
       continue;
     }
-    if (!/Duration|Invocations|Time\(%\)/.test(line)) {
+    if (!/Duration|Invocations|Time\(%\)|Total Size/.test(line)) {
       const open = blocks.at(-1);
       // A block ends where a line has no delimiter: what the program printed.
       if (open && open.last === i && line.includes(",")) open.last = i + 1;
@@ -146,7 +168,7 @@ function blocksOf(lines: readonly string[]): Block[] {
       next.length > 1 && next.every((cell) => cell.trim() === "" || quantityOf(cell, 1024) !== null);
     const first = hasUnits ? i + 2 : i + 1;
     if (hasUnits) i++;
-    const unitless = !hasUnits && kind !== "metrics" && kind !== "events";
+    const unitless = !hasUnits && READERS[kind] === tableOf;
     blocks.push({
       kind,
       run: Math.max(0, run),
@@ -214,6 +236,35 @@ function metricsOf(block: Block, lines: readonly string[]): Parsed {
   return { columns: rows.columns as Parsed["columns"], notes: [] };
 }
 
+/** Migrations and page faults of unified memory: sizes with a unit of their own, counts of faults printed as if they were bytes. */
+function unifiedOf(block: Block, lines: readonly string[]): Parsed {
+  const names = block.header.map((header) => UNIFIED[header.trim()] ?? snake(header));
+  const rows = new RowColumns([...new Set([...Object.values(UNIFIED), ...names])]);
+  const notes = new Set<string>();
+  for (const printed of rowsOf(block, lines)) {
+    const row: Record<string, Value> = {};
+    names.forEach((name, i) => {
+      const cell = (printed[i] ?? "").trim();
+      const value = quantityIn(cell);
+      if (name === "device" || name === "name") row[name] = cell === "" ? null : cell.slice(0, 500);
+      else if (value === null) row[name] = null;
+      else if (name === "count") row[name] = value.number;
+      else if (value.unit === null) {
+        row[name] = null;
+        notes.add(`nvprof prints ${block.header[i]?.trim()} of unified memory without its unit: null.`);
+      } else row[name] = value.unit === "bytes" ? Math.round(value.number) : value.number;
+    });
+    const { count = null, avg_bytes: average = null, total_bytes: total = null } = row;
+    if (count === null && average === null && total !== null) {
+      row.count = total;
+      row.total_bytes = null;
+      notes.add("nvprof prints how often pages faulted as bytes: the number stands in count.");
+    }
+    rows.add(row);
+  }
+  return { columns: rows.columns as Parsed["columns"], notes: [...notes] };
+}
+
 /** `26.224721MB/s`, `99.7%`, `Low (1)`, `42`; times in µs, bytes in bytes, rates in GB/s. */
 function quantityIn(text: string): { number: number; unit: string | null } | null {
   const level = /^[A-Za-z]{1,20} \((\d{1,3})\)$/.exec(text);
@@ -227,5 +278,10 @@ function quantityIn(text: string): { number: number; unit: string | null } | nul
 
 /** What nvprof itself said. */
 function saidOf(lines: readonly string[]): string[] {
-  return lines.flatMap((line) => /^(?:==\d{1,10}==|={8}) (.{1,300})/.exec(line)?.[1] ?? []);
+  return lines.flatMap(
+    (line) => /^(?:==\d{1,10}==|={8}) (.{1,300})/.exec(line)?.[1] ?? FAULTS.exec(line)?.[0] ?? [],
+  );
 }
+
+/** Below the table of unified memory. */
+const FAULTS = /^Total CPU (?:Page faults|thrashes|throttles): \d{1,15}$/;

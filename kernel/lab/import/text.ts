@@ -49,7 +49,7 @@ export function headText(head: Uint8Array): string {
 export function plainText(bytes: Uint8Array): PlainText {
   const { text, notes } = decode(bytes);
   const unescaped = text.includes(ESC) ? text.replace(ESCAPES, "") : text;
-  const lines = unescaped.includes("\r") ? unescaped.split(/\r*\n|\r/) : unescaped.split("\n");
+  const lines = withoutIndent(unescaped.includes("\r") ? unescaped.split(/\r*\n|\r/) : unescaped.split("\n"));
   const own = unescaped.includes("]<std") ? lines.map((line) => line.replace(RANK_PREFIX, "")) : lines;
   return new PlainText(withoutCommonPrefix(own), notes);
 }
@@ -75,6 +75,19 @@ const COMMON_PREFIXES: readonly RegExp[] = [
   // kubectl logs --timestamps and the like
   /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d) /,
 ];
+
+/** Lines without the blanks that all begin with, as in what was copied out of a list; a single blank is the tool's own. */
+function withoutIndent(lines: readonly string[]): readonly string[] {
+  let indent: string | null = null;
+  for (const line of lines) {
+    if (line.trim() === "") continue;
+    if (indent === null) indent = /^[ \t]{0,80}/.exec(line)?.[0] ?? "";
+    while (!line.startsWith(indent)) indent = indent.slice(0, -1);
+    if (indent.length < 2) return lines;
+  }
+  const width = indent?.length ?? 0;
+  return width === 0 ? lines : lines.map((line) => line.slice(width));
+}
 
 /** So many lines show whether nearly all have a prefix. */
 const LOOKED_AT = 2000;

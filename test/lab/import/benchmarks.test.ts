@@ -114,6 +114,11 @@ test("nccl-tests: a table that somebody shortened, its program told by the comma
   );
 });
 
+test("nccl-tests: a parameter with more digits than a number has is left out", async () => {
+  const odd = await read(NCCL_TESTS.replace(/maxBytes \d+/, `maxBytes ${"9".repeat(400)}`));
+  assert.is(rows(odd, "runs")[0]?.max_bytes ?? null, null);
+});
+
 test("nccl-tests: JSON gives the same and nothing of the environment", async () => {
   const imported = await read(NCCL_TESTS_JSON);
   assert.equal(

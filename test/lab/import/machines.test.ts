@@ -54,7 +54,9 @@ test("the log of NCCL: prefixes of launchers, colours, carriage returns, byte or
   const lines = NCCL_LOG.split("\n");
   const variants: (string | Uint8Array)[] = [
     lines.map((line, i) => `[1,${i % 2}]<stdout>:${line}`).join("\n"),
+    lines.map((line) => `   [1,0]<stderr>:${line}`).join("\n"),
     lines.map((line) => `0: ${line}`).join("\n"),
+    lines.map((line) => `    ${line}`).join("\n"),
     lines.map((line) => `2026-11-30T08:00:00.123456789Z ${line}`).join("\r\n"),
     lines.map((line) => `\u001b[32m${line}\u001b[0m`).join("\r\n"),
     `\ufeff${NCCL_LOG}`,
@@ -77,6 +79,20 @@ test("old lines of NCCL: rings by bus id, shared memory, no prefix at all", asyn
       [1, "b000", "SHM", "direct shared memory"],
       [2, null, "NET", "NET/AWS Libfabric/3/GDRDMA"],
     ],
+  );
+});
+
+test("old lines of NCCL: a graph with one type, a communicator without its bus id", async () => {
+  const imported = await read(
+    "h:1:2 [0] NCCL INFO Pattern 2, crossNic 1, nChannels 1, speed 44/44, nvlink 1, type 3, sameChannels 1\nh:1:2 [1] NCCL INFO comm 0x7f0000000010 rank 1 nranks 2 cudaDev 1 nvmlDev 3 - Init COMPLETE\n",
+  );
+  assert.equal(
+    rows(imported, "graphs").map((row) => cells(row, "channels", "intra_gbps", "intra_type", "inter_type")),
+    [[1, 44, "3", null]],
+  );
+  assert.equal(
+    rows(imported, "communicators").map((row) => cells(row, "rank", "nvml_device", "bus_id")),
+    [[1, 3, null]],
   );
 });
 
@@ -169,6 +185,47 @@ test("nvidia-smi: words that are none are null and told; links that were cut out
   const cut = await read(SMI.replace("Link 1: <inactive>", "Link 3: <inactive>"));
   assert.ok(cut.notes.some((note) => /Links 1, 2 of GPU 0 are missing/.test(note)));
   assert.is(rows(cut, "gpus")[0]?.active_links, null);
+});
+
+test("nvidia-smi nvlink: capabilities, counters of errors and data, bit error rates, a GPU without its UUID", async () => {
+  const imported = await read(
+    [
+      "GPU 3: NVIDIA Synthetic 1",
+      "\t Link 0, P2P is supported: true",
+      "\t Link 0, Access to system memory supported: false",
+      "\t Link 0: Malformed packet Errors: 2",
+      "\t Link 0: Tx discards: 7",
+      "\t Link 0: FEC Errors - 0: 28912",
+      "\t Link 0: Effective BER: 15e-255",
+      "\t Link 0: Data Tx: 12 KiB",
+      "\t Link 0: Data Rx: N/A KiB",
+      "\t Link 0: Remote Device 00000008:00:00.0: Link 3",
+    ].join("\n"),
+  );
+  assert.equal(
+    rows(imported, "nvlink_capabilities").map((row) => cells(row, "gpu", "link", "capability", "supported")),
+    [
+      [3, 0, "P2P", true],
+      [3, 0, "Access to system memory", false],
+    ],
+  );
+  assert.equal(
+    rows(imported, "nvlink_errors").map((row) => cells(row, "gpu", "error", "count", "bit_error_rate")),
+    [
+      [3, "Malformed packet Errors", 2, null],
+      [3, "Tx discards", 7, null],
+      [3, "FEC Errors - 0", 28912, null],
+      [3, "Effective BER", null, 1.5e-254],
+    ],
+  );
+  assert.equal(
+    rows(imported, "nvlink_data").map((row) => cells(row, "counter", "bytes")),
+    [
+      ["Data Tx", 12288],
+      ["Data Rx", null],
+    ],
+  );
+  assert.ok(imported.notes.some((note) => /none of nvlink -s, -c, -e or -gt, left out: 1\./.test(note)));
 });
 
 test("nvidia-smi -q -x: numbers in the library's units, reasons for what is missing, nothing private", async () => {

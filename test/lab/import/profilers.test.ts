@@ -207,6 +207,33 @@ test("nvprof: values of several instances, wherever in the row they begin", asyn
   }
 });
 
+test("nvprof: unified memory has sizes with units of their own, and faults counted as if they were bytes", async () => {
+  const imported = await read(
+    `${NVPROF}==4714== Unified Memory profiling result:
+"Device","Count","Avg Size","Min Size","Max Size","Total Size","Total Time",""
+"NVIDIA Synthetic (0)",4,3.500000KB,1.000000KB,8.000000KB,14.000000KB,0.000000,"Host To Device"
+"NVIDIA Synthetic (0)",2,4.000000KB,4.000000KB,4.000000KB,8.000000KB,2.500000ms,"Device To Host"
+"NVIDIA Synthetic (0)",,,,,19B,0.000000,"Gpu page fault groups"
+Total CPU Page faults: 49
+`,
+  );
+  assert.equal(
+    rows(imported, "unified_memory").map((row) =>
+      cells(row, "name", "count", "avg_bytes", "total_bytes", "total_us"),
+    ),
+    [
+      ["Host To Device", 4, 3584, 14336, null],
+      ["Device To Host", 2, 4096, 8192, 2500],
+      ["Gpu page fault groups", 19, null, null, null],
+    ],
+  );
+  for (const told of [/the number stands in count/, /without its unit: null/, /Total CPU Page faults: 49/])
+    assert.ok(
+      imported.notes.some((note) => told.test(note)),
+      String(told),
+    );
+});
+
 test("nvprof: its table for reading is no CSV, and a run without kernels says so", async () => {
   const table =
     "==1== NVPROF is profiling process 1, command: ./x\n==1== Profiling result:\n            Type  Time(%)      Time     Calls\n";
