@@ -14,6 +14,7 @@ import type {
 } from "./facts.js";
 import { joinGpus } from "./gpus.js";
 import { readHost } from "./host.js";
+import { readKernelLog } from "./kernel-log.js";
 import { readNics } from "./nics.js";
 import { readPci } from "./pcie.js";
 import { describePlaces, pairsOf } from "./place.js";
@@ -32,6 +33,7 @@ export const SUBJECTS: {
   host: readHost,
   pci: readPci,
   nics: readNics,
+  log: readKernelLog,
 };
 
 export function readFiles(root: Root, environment: Environment): FileFacts {

@@ -4,6 +4,7 @@ import type { Description } from "../topology/description.js";
 import type { Verdict } from "../verdict.js";
 import type { CudaLibrary, DriverGpu, DriverPair } from "./driver.js";
 import type { HostFacts } from "./host.js";
+import type { KernelLogFacts } from "./kernel-log.js";
 import type { Nic } from "./nics.js";
 import type { PciDevice, PciFacts } from "./pcie.js";
 import type { SoftwareFacts } from "./software.js";
@@ -16,6 +17,7 @@ export interface FileFacts {
   readonly host: HostFacts;
   readonly software: SoftwareFacts;
   readonly surroundings: SurroundingsFacts;
+  readonly log: KernelLogFacts;
 }
 
 /** What was seen of a GPU's PCIe link while bytes moved. */

@@ -32,6 +32,13 @@ export function joinGpus(
   });
 }
 
+/** Whether nothing was seen of it but at rest, when a link runs slower than it can. */
+export function rests({ loaded, driver }: GpuFacts): boolean {
+  const state = driver?.state;
+  if (loaded?.generation != null) return false;
+  return state == null || (state.events?.includes("gpu_idle") ?? false) || (state.performanceState ?? 0) > 2;
+}
+
 /**
  * GPUs in the order of nvidia-smi's numbers: those that the driver shows, by address, then those that it does not. In a container
  * sysfs shows the GPUs of the whole machine: those that are not passed in are none of its own.

@@ -63,7 +63,7 @@ export function diagnosisHtml(diagnosis: Examined, options: HtmlOptions): string
     `<p><b style="color:${colour}">${escapeHtml(verdict)}</b> · ${escapeHtml(machine)} · ${kind} · ${escapeHtml(date.slice(0, 10))}</p>`,
     gpusHtml(diagnosis, words.gpus),
     sorted.length > 0 ? findingsHtml(sorted, lang, true) : "",
-    topologyHtml(diagnosis, words.topology),
+    topologyHtml(diagnosis, lang),
     figure,
     `<details${open ? " open" : ""}><summary>${escapeHtml(words.rest)} (${rest.length})</summary>${findingsHtml(rest, lang, false)}</details>`,
   ]
@@ -99,12 +99,14 @@ function gpusHtml(diagnosis: Examined, title: string): string {
   return `<h2>${escapeHtml(title)}</h2><table><tbody>${rows.map((row) => `<tr>${row}</tr>`).join("")}</tbody></table>`;
 }
 
-function topologyHtml(diagnosis: Examined, title: string): string {
+function topologyHtml(diagnosis: Examined, lang: Language): string {
   const { topology, gpus } = diagnosis.facts;
   if (topology === null) return "";
   const cpus = (gpu: number) => gpus[gpu]?.device?.cpus ?? null;
-  const text = [...treeLines(topology, gpus), "", ...matrices(topology, cpus).map(({ text }) => text)].join(
-    "\n",
-  );
-  return `<h2>${escapeHtml(title)}</h2><pre>${escapeHtml(text)}</pre>`;
+  const text = [
+    ...treeLines(topology, gpus, lang),
+    "",
+    ...matrices(topology, cpus).map(({ text }) => text),
+  ].join("\n");
+  return `<h2>${escapeHtml(WORDS[lang].topology)}</h2><pre>${escapeHtml(text)}</pre>`;
 }

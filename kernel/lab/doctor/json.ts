@@ -28,6 +28,7 @@ export function diagnosisJson({ facts, findings, exitStatus }: Examined): Record
     driver: snake(facts.driver),
     software: snake(software),
     host: snake(host),
+    kernel_log: snake(facts.log),
     surroundings: { ...(snake(place) as object), environment },
     late,
   };

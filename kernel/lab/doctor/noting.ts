@@ -1,9 +1,10 @@
 /** A root that notes what is read through it, so that a snapshot can be made of it. */
 import { realpathSync } from "node:fs";
 import { dirname, posix } from "node:path";
-import { FolderRoot, printable, type Root, type Space } from "./root.js";
+import { liveKernelLog } from "./kernel-log.js";
+import { FolderRoot, KERNEL_LOG, printable, type Root, type Space } from "./root.js";
 import type { Entry } from "./snapshot.js";
-import { reasonOf, type Told } from "./told.js";
+import { known, reasonOf, type Told } from "./told.js";
 
 /** Names of programs are the business of whoever runs them; those of services that the checks look for are not. */
 const SERVICES = /^(nv-|nvidia)/;
@@ -22,6 +23,11 @@ export class NotingRoot implements Root {
   }
 
   text(path: string): Told<string> {
+    if (path === KERNEL_LOG) {
+      const log = liveKernelLog();
+      this.#bytes(path, log.value === null ? log : known(Buffer.from(log.value)));
+      return log;
+    }
     const told = this.#root.text(path);
     if (/^\/proc\/\d+\/comm$/.test(path) && !SERVICES.test(told.value ?? "")) {
       // That processes can be seen at all.

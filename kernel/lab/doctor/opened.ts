@@ -8,6 +8,7 @@ import type { DriverAnswers, DriverGpu, DriverPair } from "./driver.js";
 import { noAnswers } from "./driver.js";
 import type { GpuFacts, MachineFacts, PairFacts } from "./facts.js";
 import { readHost } from "./host.js";
+import { readKernelLog } from "./kernel-log.js";
 import { noLadder } from "./ladder.js";
 import type { Nic } from "./nics.js";
 import type { PciDevice, PciKind } from "./pcie.js";
@@ -256,12 +257,13 @@ function filesOf(
   info: MachineInfo,
   layout: Layout,
   untold: string,
-): Pick<MachineFacts, "host" | "software" | "surroundings"> {
+): Pick<MachineFacts, "host" | "log" | "software" | "surroundings"> {
   const nothing = new LostRoot(untold);
   const module = textOf(info, "kernel_module");
   const virtualization = textOf(info, "virtualization");
   const nodes = [...new Set(layout.named("cpu").flatMap((cpu) => layout.node(cpu).numa ?? []))];
   return {
+    log: readKernelLog(nothing),
     host: told(readHost(nothing), {
       kernel: /^Linux (\S+)/.exec(textOf(info, "operating_system") ?? "")?.[1] ?? null,
       cpuModel: textOf(info, "cpu"),

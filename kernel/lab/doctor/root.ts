@@ -20,6 +20,9 @@ export const MOST_BYTES = 64 * 1024;
 /** A folder with more entries is cut off. */
 const MOST_ENTRIES = 40_000;
 
+/** Where the kernel's log is read; of it only lines that tell of GPUs. */
+export const KERNEL_LOG = "/dev/kmsg";
+
 /** Size of a file system. */
 export interface Space {
   readonly totalBytes: number;

@@ -129,7 +129,7 @@ function ladderOf(value: unknown, file: string): LadderFacts {
       next: words(next),
     };
   });
-  return { verdicts, unasked: 0, reason: null };
+  return { verdicts, unasked: 0, reason: verdicts.length > 0 ? null : "the snapshot holds no verdicts" };
 }
 
 function objectOf(value: unknown, what: string, file: string): Readonly<Record<string, unknown>> {

@@ -1,10 +1,14 @@
 /** The diagnosis for people at a terminal. */
 import { formatBytes } from "../units.js";
-import { type Finding, type Language, lookedAt, type Status, type Text, text } from "./checks/check.js";
+import { type Finding, type Language, lookedAt, type Status, type Text } from "./checks/check.js";
+import { inChinese } from "./checks/chinese.js";
 import { versionOf } from "./checks/driver.js";
+import { OUTCOMES } from "./checks/verdict-words.js";
 import { type Examined, type ExitStatus, findingsOf } from "./examined.js";
 import type { GpuFacts, MachineFacts } from "./facts.js";
+import { rests } from "./gpus.js";
 import { generationOf } from "./pcie.js";
+import { WORDS } from "./text-words.js";
 import { matrices, treeLines } from "./tree.js";
 import { beginning, padded, widthOf, wrapped } from "./width.js";
 
@@ -23,35 +27,6 @@ const MARKS: Readonly<Record<Status, string>> = { pass: "✓", warn: "!", fail: 
 /** Select Graphic Rendition: green, yellow, red, grey. */
 const COLOURS: Readonly<Record<Status, number>> = { pass: 32, warn: 33, fail: 31, skip: 90 };
 const LEAST_WIDTH = 40;
-
-const WORDS = {
-  verdict: {
-    0: text("healthy: no finding", "健康：没有发现问题"),
-    1: text("warnings", "有警告"),
-    2: text("failures", "有故障"),
-    3: text("nothing to judge: no NVIDIA GPU here", "无可判断：这里没有NVIDIA GPU"),
-  },
-  /** Where nobody looked at the machine itself. */
-  told: text("nothing wrong in what is known of it", "已知部分没有发现问题"),
-  versions: text("versions", "版本"),
-  module: text("kernel module", "内核模块"),
-  user: text("user driver", "用户态驱动"),
-  cuda: text("driver's CUDA", "驱动的CUDA"),
-  toolkit: text("toolkit", "工具包"),
-  host: text("host", "主机"),
-  topology: text("topology", "拓扑"),
-  unknown: text("not known", "未知"),
-  peers: text("peer access", "对等访问"),
-  granted: text("granted to", "允许"),
-  pairs: text("ordered pairs", "个有序对"),
-  findings: text("findings", "发现"),
-  evidence: text("seen", "所见"),
-  consequence: text("effect", "影响"),
-  fix: text("to do", "处理"),
-  source: text("source", "来源"),
-  skipped: text("not judged", "未判断"),
-  passed: text("hold", "通过"),
-} as const;
 
 export function diagnosisText(diagnosis: Examined, options: TextOptions): string {
   return new Page(diagnosis, options).lines().join("\n");
@@ -76,11 +51,13 @@ class Page {
 
   lines(): string[] {
     const { kind, machine, date } = this.#facts.provenance;
+    const name = this.#lang === "zh" ? inChinese(machine) : machine;
     const status = this.#diagnosis.exitStatus;
     const paint = (["pass", "warn", "fail", "skip"] as const)[status];
     return [
-      ...this.#wrap(`${machine} · ${kind} · ${date.slice(0, 10)}`, 0),
+      ...this.#wrap(`${name} · ${this.#say(WORDS.kind[kind])} · ${date.slice(0, 10)}`, 0),
       this.#painted(`${MARKS[paint]} ${this.#verdict(status)}`, paint),
+      ...(status === 3 ? this.#wrap(this.#say(WORDS.noGpu), 0) : []),
       "",
       ...this.#gpus(),
       ...this.#versions(),
@@ -99,6 +76,11 @@ class Page {
     return words[this.#lang];
   }
 
+  /** Chinese has one form, right behind the number. */
+  #counted(count: number, one: Text, more: Text): string {
+    return this.#lang === "zh" ? `${count}${more.zh}` : `${count} ${(count === 1 ? one : more).en}`;
+  }
+
   #painted(line: string, status: Status): string {
     return this.#colour ? `\u001b[${COLOURS[status]}m${line}\u001b[0m` : line;
   }
@@ -114,7 +96,10 @@ class Page {
 
   #gpus(): string[] {
     const lines = this.#facts.gpus.flatMap((gpu) =>
-      this.#wrap(`GPU ${gpu.index}  ${[gpu.name, gpu.pci, ...gpuWords(gpu)].filter(Boolean).join(" · ")}`, 9),
+      this.#wrap(
+        `GPU ${gpu.index}  ${[gpu.name, gpu.pci, ...gpuWords(gpu, this.#lang)].filter(Boolean).join(" · ")}`,
+        9,
+      ),
     );
     return lines.length === 0 ? [] : [...lines, ""];
   }
@@ -136,16 +121,16 @@ class Page {
   #host(): string[] {
     const { host, surroundings, software } = this.#facts;
     const place = [
-      surroundings.wsl ? "WSL" : surroundings.virtualMachine ? "VM" : null,
-      surroundings.container ? "container" : null,
+      surroundings.wsl ? "WSL" : surroundings.virtualMachine ? this.#say(WORDS.vm) : null,
+      surroundings.container ? this.#say(WORDS.container) : null,
       surroundings.product,
     ];
     const words = [
       ...place,
       host.cpuModel,
-      host.numaNodes ? `${host.numaNodes.length} NUMA` : null,
+      host.numaNodes ? this.#counted(host.numaNodes.length, WORDS.node, WORDS.nodes) : null,
       host.kernel ? `Linux ${host.kernel}` : null,
-      software.iommu ? `IOMMU ${software.iommu}` : null,
+      software.iommu ? this.#say(WORDS.iommu[software.iommu]) : null,
       host.shmBytes === null ? null : `/dev/shm ${formatBytes(host.shmBytes)}`,
       host.hugePages?.some((page) => page.total > 0)
         ? host.hugePages
@@ -163,7 +148,7 @@ class Page {
     const cpus = (gpu: number) => gpus[gpu]?.device?.cpus ?? null;
     const room = this.#width - 2;
     const tables = matrices(topology, cpus).flatMap(({ text }) => ["", ...tablesOf(matrixRows(text), room)]);
-    const lines = [...treeLines(topology, gpus), ...tables];
+    const lines = [...treeLines(topology, gpus, this.#lang), ...tables];
     return this.#titled(
       WORDS.topology,
       lines.map((line) => cut(line, room)),
@@ -180,11 +165,11 @@ class Page {
     const counts = allocators.map((allocator) => {
       const outcomes = ladder.verdicts.filter((one) => one.allocator === allocator).map((one) => one.outcome);
       const words = [...new Set(outcomes)].map(
-        (outcome) => `${outcomes.filter((one) => one === outcome).length} ${outcome}`,
+        (outcome) => `${outcomes.filter((one) => one === outcome).length} ${this.#say(OUTCOMES[outcome])}`,
       );
-      return `${allocator} ${words.join(", ")}`;
+      return `${allocator} ${words.join(this.#lang === "zh" ? "、" : ", ")}`;
     });
-    const access = `${this.#say(WORDS.granted)} ${granted} / ${told.length} ${this.#say(WORDS.pairs)}`;
+    const access = `${this.#say(WORDS.granted)} ${granted} / ${this.#counted(told.length, WORDS.pair, WORDS.pairs)}`;
     return this.#titled(WORDS.peers, wrapped([access, ...counts].join(" · "), this.#width - 2));
   }
 
@@ -218,18 +203,22 @@ class Page {
   }
 }
 
-function gpuWords(gpu: GpuFacts): (string | null)[] {
+function gpuWords(gpu: GpuFacts, lang: Language): (string | null)[] {
   const facts = gpu.driver?.facts;
   const state = gpu.driver?.state;
   const { device, loaded } = gpu;
   const width = device?.width ?? state?.pcieWidth ?? null;
   const generation = loaded?.generation ?? state?.pcieGeneration ?? generationOf(device?.speedGts ?? null);
+  const most = generationOf(device?.maxSpeedGts ?? null) ?? facts?.maxPcieGeneration ?? null;
+  const below = generation !== null && most !== null && generation < most;
+  const speed = `Gen${generation ?? "?"}${below ? `/${most}` : ""}`;
+  const idle = below && rests(gpu) ? ` (${WORDS.idle[lang]})` : "";
   const bar = facts?.bar1Bytes ?? device?.barBytes ?? null;
   const active = facts?.links.filter((link) => link.active).length ?? 0;
   return [
     gpu.memoryBytes === null ? null : formatBytes(gpu.memoryBytes),
     bar === null ? null : `BAR1 ${formatBytes(bar)}`,
-    generation === null && width === null ? null : `PCIe Gen${generation ?? "?"} x${width ?? "?"}`,
+    generation === null && width === null ? null : `PCIe ${speed} x${width ?? "?"}${idle}`,
     facts && facts.links.length > 0 ? `NVLink ${active}/${facts.links.length}` : null,
     device?.numaNode == null ? null : `NUMA ${device.numaNode}`,
     state?.smClockMhz == null ? null : `${state.smClockMhz} MHz`,
@@ -237,7 +226,7 @@ function gpuWords(gpu: GpuFacts): (string | null)[] {
     state?.powerW == null ? null : `${Math.round(state.powerW)} W`,
     facts?.mig ? "MIG" : null,
     gpu.cudaOrdinal === null || gpu.cudaOrdinal === gpu.index ? null : `CUDA ${gpu.cudaOrdinal}`,
-    gpu.driver === null ? "not shown by the driver" : null,
+    gpu.driver === null ? WORDS.notShown[lang] : null,
   ];
 }
 

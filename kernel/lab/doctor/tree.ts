@@ -4,6 +4,7 @@ import type { Description } from "../topology/description.js";
 import type { LayoutLink, TopologyNode } from "../topology/layout.js";
 import { topologyMatrix } from "../topology/matrix.js";
 import { pcieGeneration } from "../topology/pcie.js";
+import { type Language, text } from "./checks/check.js";
 import type { GpuFacts } from "./facts.js";
 
 const DOWN = new Set(["pcie", "host", "c2c"]);
@@ -25,8 +26,17 @@ export function matrices(
   return [...texts].map(([text, computers]) => ({ computers, text }));
 }
 
+const WORDS = {
+  computer: text("computer", "机器"),
+  rootPort: text("root port", "根端口"),
+  rootBus: text("root bus", "根总线"),
+  pcieSwitch: text("PCIe switch", "PCIe交换机"),
+  nic: text("NIC", "网卡"),
+  hidden: text("(not shown)", "（不可见）"),
+} as const;
+
 /** @returns a line a node, then one for each bundle of NVLinks. */
-export function treeLines(topology: Description, gpus: readonly GpuFacts[]): string[] {
+export function treeLines(topology: Description, gpus: readonly GpuFacts[], lang: Language): string[] {
   const { layout } = topology;
   const below = new Map<string, { node: string; link: LayoutLink }[]>();
   // Links go from the device up to what it hangs on.
@@ -38,7 +48,7 @@ export function treeLines(topology: Description, gpus: readonly GpuFacts[]): str
   const visit = (name: string, head: string, tail: string, link: LayoutLink | null, depth: number): void => {
     if (depth > DEPTH) throw new P2pError("topology", "a PCIe tree without end", "Report this topology.");
     lines.push(
-      `${head}${labelOf(layout.node(name), gpus, hosts > 1 ? `computer ${layout.hostOf(name)}, ` : "")}${link ? speedOf(link) : ""}`,
+      `${head}${labelOf(layout.node(name), gpus, lang, hosts > 1 ? `${WORDS.computer[lang]} ${layout.hostOf(name)} · ` : "")}${link ? speedOf(link) : ""}`,
     );
     const own = below.get(name) ?? [];
     for (const [i, child] of own.entries()) {
@@ -57,7 +67,7 @@ export function treeLines(topology: Description, gpus: readonly GpuFacts[]): str
 }
 
 /** @param host beginning of what names a CPU where there are several computers. */
-function labelOf(node: TopologyNode, gpus: readonly GpuFacts[], host: string): string {
+function labelOf(node: TopologyNode, gpus: readonly GpuFacts[], lang: Language, host: string): string {
   const at = node.pci ? ` ${node.pci}` : "";
   const gpu = node.kind === "gpu" ? gpus[Number(node.name.slice(3))] : undefined;
   switch (node.kind) {
@@ -66,14 +76,14 @@ function labelOf(node: TopologyNode, gpus: readonly GpuFacts[], host: string): s
     case "gpu":
       return `GPU ${gpu?.index ?? "?"}${at} ${gpu?.name ?? ""}`.trimEnd();
     case "nic":
-      return `NIC${at} ${node.label ?? node.name}`;
+      return `${WORDS.nic[lang]}${at} ${node.label ?? node.name}`;
     case "root-port":
-      if (node.pci || !node.bridge?.includes(":")) return `root port${at}`;
-      return `root bus ${node.bridge}`;
+      if (node.pci || !node.bridge?.includes(":")) return `${WORDS.rootPort[lang]}${at}`;
+      return `${WORDS.rootBus[lang]} ${node.bridge}`;
     case "pcie-switch":
-      return `PCIe switch${at}`;
+      return `${WORDS.pcieSwitch[lang]}${at}`;
     case "hidden":
-      return "(not shown)";
+      return WORDS.hidden[lang];
     default:
       return node.name;
   }

@@ -6,6 +6,7 @@ import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { packagePath } from "../../../kernel/lab/index.js";
 import { fakeEnvironment, missing } from "../../native/toolchain.js";
+import { englishIn } from "./english.js";
 
 export const TIME_LIMIT_S = 900;
 
@@ -29,6 +30,8 @@ function doctor(settings: Record<string, string>, ...args: string[]): Seen {
     { encoding: "utf8", env: fakeEnvironment(settings), timeout: 240_000, maxBuffer: 2 ** 26 },
   );
   const json = child.stdout === "" ? null : JSON.parse(child.stdout);
+  for (const { id, evidence } of json?.findings ?? [])
+    assert.is(englishIn(evidence.zh), null, `${id}: ${evidence.zh}`);
   return {
     status: child.status,
     seconds: (performance.now() - begin) / 1000,

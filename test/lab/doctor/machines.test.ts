@@ -5,6 +5,7 @@ import * as assert from "uvu/assert";
 import { CHECKS } from "../../../kernel/lab/doctor/checks/all.js";
 import { widthOf } from "../../../kernel/lab/doctor/width.js";
 import { lab, packagePath, plot } from "../../../kernel/lab/index.js";
+import { englishIn } from "./english.js";
 import { fileOf, MACHINES } from "./machines.js";
 
 const test = suite("the doctor on described machines");
@@ -102,6 +103,23 @@ test("the topology of DGX-1 is that which its nvidia-smi prints", async () => {
       ["mlx5_3", "SYS", "SYS", "PHB"],
     ],
   );
+});
+
+test("what hangs on one root complex is drawn on one root bus", async () => {
+  const text = (await look("vm-mirror")).text();
+  assert.is(text.match(/root bus 0000:00/g)?.length, 1);
+});
+
+test("the Chinese text is Chinese: labels, tree and reasons too", async () => {
+  for (const { name } of MACHINES) {
+    const diagnosis = await look(name);
+    for (const { id, evidence } of diagnosis.findings)
+      assert.is(englishIn(evidence.zh), null, `${name} ${id}`);
+    assert.not.match(
+      diagnosis.text({ lang: "zh" }),
+      /root (port|bus)|PCIe switch|not shown|NUMA nodes|· simulated ·/,
+    );
+  }
 });
 
 test("a topology of the doctor can be drawn", async () => {

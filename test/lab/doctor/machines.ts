@@ -10,10 +10,12 @@ function pcieAcs(): Machine {
   const sheet = new Sheet().host().driver().iommu("DMA");
   // Source validation, request and completion redirect, upstream forwarding: what Linux sets where an IOMMU translates.
   const gpus = switched(MODELS.l40s, 4, sheet, { acs: 0x1d, numa: () => 0 });
+  const fault = "nvidia 0000:27:00.0: AMD-Vi: Event logged [IO_PAGE_FAULT";
+  sheet.put("/dev/kmsg", `${fault}\n${fault}\nxhci_hcd 0000:05:00.0: AMD-Vi: Event logged [IO_PAGE_FAULT\n`);
   return {
     name: "pcie-acs",
     describes: "4 L40S behind two PCIe switches; ACS redirects and the IOMMU translates",
-    planted: { "acs-redirect": "warn", "iommu-mode": "warn", verdicts: "fail" },
+    planted: { "iommu-faults": "fail", "acs-redirect": "warn", "iommu-mode": "warn", verdicts: "fail" },
     exitStatus: 2,
     sheet,
     driver: answers(gpus, overPcie(4)),
@@ -142,7 +144,8 @@ function virtualMachine(): Machine {
         allocator: "malloc",
         outcome: "mirror",
         stage: "copy-engine write",
-        reason: "the writer reads back all 1048576 bytes that it wrote, but the owner sees none",
+        reason:
+          "the writer reads back all 1048576 bytes that it wrote, but the GPU that owns the memory still sees what stood there before",
         next: "",
       },
     ],
@@ -213,10 +216,11 @@ function gpuLost(): Machine {
     cut: true,
     gpu: (i) => (i === 2 ? { width: 4, maxWidth: 16, speed: 2.5, maxSpeed: 16 } : {}),
   }).filter((_, i) => i !== 2);
+  sheet.put("/dev/kmsg", "NVRM: Xid (PCI:0000:23:00): 31\nNVRM: Xid (PCI:0000:2b:00): 79\n");
   return {
     name: "gpu-lost",
     describes: "4 L40S of which the driver lost one, seen without root",
-    planted: { "gpus-shown": "fail", "pcie-width": "fail" },
+    planted: { "gpus-shown": "fail", "xid-errors": "warn", "pcie-width": "fail" },
     exitStatus: 2,
     sheet,
     driver: answers(gpus, overPcie(3)),

@@ -112,6 +112,7 @@ export class Sheet {
     );
     this.put("/proc/self/status", `CapEff:\t000001ffffffffff\nCpus_allowed_list:\t0-${sockets * 32 - 1}\n`);
     this.put("/proc/1/cgroup", "0::/init.scope\n");
+    this.put("/dev/kmsg", "");
     this.put("/proc/1/comm", "systemd\n");
     for (let node = 0; node < sockets; node++) {
       this.put(`/sys/devices/system/node/node${node}/cpulist`, `${cpusOf(node)}\n`);

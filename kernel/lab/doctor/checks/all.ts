@@ -1,9 +1,11 @@
 import { messageOf } from "../../errors.js";
 import type { MachineFacts } from "../facts.js";
-import { type Check, type Finding, type Judgement, lookedAt, skip, text } from "./check.js";
+import { type Check, type Finding, type Judgement, lookedAt, skip, type Text, text } from "./check.js";
+import { inChinese } from "./chinese.js";
 import { DRIVER_CHECKS } from "./driver.js";
 import { GPU_CHECKS } from "./gpu.js";
 import { HOST_CHECKS } from "./host.js";
+import { LOG_CHECKS } from "./log.js";
 import { NVLINK_CHECKS } from "./nvlink.js";
 import { PCIE_CHECKS } from "./pcie.js";
 import { PEER_CHECKS } from "./peer.js";
@@ -14,6 +16,7 @@ import { SURROUNDINGS_CHECKS } from "./surroundings.js";
 export const CHECKS: readonly Check[] = [
   ...DRIVER_CHECKS,
   ...GPU_CHECKS,
+  ...LOG_CHECKS,
   ...PCIE_CHECKS,
   ...NVLINK_CHECKS,
   ...PEER_CHECKS,
@@ -29,8 +32,19 @@ export function examine(facts: MachineFacts): Finding[] {
     const bad = judgement.status === "fail" || judgement.status === "warn";
     // Where nobody looked at hardware there is no command that would tell more.
     const how = lookedAt(facts) ? (judgement.fix ?? null) : null;
-    return { ...check, ...judgement, fix: bad ? (judgement.fix ?? fix) : how };
+    const { status, evidence } = judgement;
+    return {
+      ...check,
+      status,
+      evidence: bilingual(evidence),
+      fix: bad ? bilingual(judgement.fix ?? fix) : how,
+    };
   });
+}
+
+/** Reasons of readers stand in both texts as they came. */
+function bilingual({ en, zh }: Text): Text {
+  return { en, zh: inChinese(zh) };
 }
 
 function judged(run: Check["run"], facts: MachineFacts): Judgement {

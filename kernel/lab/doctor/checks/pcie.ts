@@ -1,4 +1,5 @@
 import type { GpuFacts, MachineFacts, PairFacts } from "../facts.js";
+import { rests } from "../gpus.js";
 import { generationOf, type PciDevice } from "../pcie.js";
 import {
   type Check,
@@ -296,11 +297,7 @@ function generations(facts: MachineFacts): Judgement {
     const loaded = gpu?.loaded?.generation ?? null;
     const now = Math.max(loaded ?? 0, generationOf(device.speedGts) ?? 0);
     if (can === null || now === 0) return [];
-    const state = gpu?.driver?.state;
-    const rests =
-      loaded === null &&
-      (state == null || state.events?.includes("gpu_idle") || (state.performanceState ?? 0) > 2);
-    return [{ name, now, can, rests, low: now < can }];
+    return [{ name, now, can, rests: gpu !== null && rests(gpu), low: now < can }];
   });
   if (told.length === 0) return unread(seats[0]?.device.missing.speedGts ?? noSeat(facts));
   const bad = told.filter((one) => one.low && !one.rests);

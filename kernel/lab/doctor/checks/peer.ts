@@ -16,10 +16,12 @@ import {
   pass,
   plain,
   skip,
+  type Text,
   text,
   unread,
   warn,
 } from "./check.js";
+import { verdictWords } from "./verdict-words.js";
 
 /** NVML's codes for what stands against peer access, as `nvidia-smi topo -p2p` prints them. */
 const CODES: Readonly<Record<string, ReturnType<typeof text>>> = {
@@ -194,19 +196,17 @@ function verdicts(facts: MachineFacts): Judgement {
   const { verdicts: all, unasked, reason } = facts.ladder;
   if (all.length === 0) return skip(text(`not asked: ${reason ?? ""}`, `未探测：${reason ?? ""}`));
   const by = (...outcomes: string[]) => all.filter((verdict) => outcomes.includes(verdict.outcome));
-  const words = (list: typeof all) =>
-    few(
-      list.map(
-        (one) => `GPU ${one.from} → ${one.to} ${one.allocator}: ${one.outcome} (${one.stage}: ${one.reason})`,
-      ),
-    );
+  const words = (list: typeof all): Text => {
+    const told = list.map(verdictWords);
+    return { en: few(told.map(({ en }) => en)), zh: few(told.map(({ zh }) => zh)) };
+  };
   const lost = by("broken", "mirror", "hang");
   if (lost.length > 0) {
     const next = lost.find((verdict) => verdict.next !== "")?.next;
-    return fail(plain(words(lost)), next ? joined([STAGE, plain(next)]) : undefined);
+    return fail(words(lost), next ? joined([STAGE, plain(next)]) : undefined);
   }
   const open = by("inconclusive");
-  if (open.length > 0) return warn(plain(words(open)));
+  if (open.length > 0) return warn(words(open));
   const good = by("ok").length;
   const rest = unasked > 0 ? text(`${unasked} not asked: ${reason}`, `${unasked}个未探测：${reason}`) : null;
   const seen = text(
