@@ -95,7 +95,7 @@ export function fakeNvrtc(): string {
  * Thread-local variables stand where those of the program do: LeakSanitizer reads noise for the bounds of those that a
  * library loaded later gets by itself, and crashes on them.
  */
-const SHARED = ["-O1", "-g", "-shared", "-fPIC", "-pthread", "-ftls-model=initial-exec"];
+const SHARED = ["-O1", "-g1", "-shared", "-fPIC", "-pthread", "-ftls-model=initial-exec"];
 
 /** What libcuda and NVML must agree on. */
 const MACHINE = ["test/fake-driver/fake_gpus.cc", "test/fake-driver/fake_settings.cc"];
@@ -114,7 +114,7 @@ function standIn(library: string): string[] {
 const NODE_FILES = /^(addon|addon_data|arguments|js_errors|\w+_object)\.cc$/;
 
 /** Flags of a program that stops at the first error of memory or arithmetic. */
-export const SANITIZED = ["-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"];
+export const SANITIZED = ["-O1", "-g1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"];
 
 /** A program of test/native/, of one source or several, with the core of the addon. */
 export function coreProgram(
