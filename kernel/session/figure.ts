@@ -15,17 +15,26 @@ export function plotlyHtml(figure: unknown): string {
   return `<div id="${id}" class="p2plab-figure" style="min-height:320px"></div>
 <script type="application/json" id="${id}-data">${json}</script>
 <script>(function () {
-  var draw = function () {
-    var figure = JSON.parse(document.getElementById("${id}-data").textContent);
-    window.Plotly.newPlot("${id}", figure.data, figure.layout, figure.config);
+  var place = document.getElementById("${id}");
+  var load = function (from) {
+    return new Promise(function (done, failed) {
+      var script = document.createElement("script");
+      script.src = from;
+      script.onload = done;
+      script.onerror = failed;
+      document.head.appendChild(script);
+    });
   };
-  if (window.Plotly) return draw();
   var config = document.getElementById("jupyter-config-data");
-  var base = config ? JSON.parse(config.textContent).baseUrl : "/";
-  var script = document.createElement("script");
-  script.src = base + "kernelspecs/p2plab/plotly.min.js";
-  script.onload = draw;
-  script.onerror = function () { document.getElementById("${id}").textContent = "Plotly could not be loaded: run npm run setup."; };
-  document.head.appendChild(script);
+  var from = config ? JSON.parse(config.textContent).baseUrl + "kernelspecs/p2plab/plotly.min.js" : "plotly.min.js";
+  window.p2plabPlotly = window.p2plabPlotly || (window.Plotly ? Promise.resolve() : load(from));
+  window.p2plabPlotly.then(function () {
+    var figure = JSON.parse(document.getElementById("${id}-data").textContent);
+    return window.Plotly.newPlot(place, figure.data, figure.layout, figure.config);
+  }, function () {
+    place.textContent = config
+      ? "The figure is not drawn: plotly.js is missing in the kernelspec. Run npm run setup."
+      : "The figure is not drawn: it needs plotly.js. Put the kernelspec's plotly.min.js beside this page, or make the page by p2plab report.";
+  });
 })();</script>`;
 }
