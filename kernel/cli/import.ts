@@ -133,7 +133,10 @@ function textOf(imported: lab.Imported): string {
   const { heading, tables, notes, timeline, topology } = imported;
   return [
     heading,
-    ...Object.entries(tables).map(([name, table]) => `\n${name} (${table.numRows()} rows)\n${gridOf(table)}`),
+    ...Object.entries(tables).map(
+      ([name, table]) =>
+        `\n${name} (${table.numRows() === 1 ? "1 row" : `${table.numRows()} rows`})\n${gridOf(table)}`,
+    ),
     ...(timeline ? [`\ntimeline: ${timeline.startNs.length} spans`] : []),
     ...(topology ? [`\ntopology\n${topology}`] : []),
     "",

@@ -98,7 +98,7 @@ async function read(importer: Importer, source: OpenSource): Promise<Imported> {
   }
 }
 
-/** What files that are not imported begin with, and what to do with them. */
+/** What files that are not imported begin with, as Latin-1, and what to do with them. */
 const KNOWN_OTHERS: readonly { readonly magic: string; readonly what: string; readonly hint: string }[] = [
   {
     magic: "ARROW1",
@@ -114,6 +114,16 @@ const KNOWN_OTHERS: readonly { readonly magic: string; readonly what: string; re
   { magic: "\x28\xb5\x2f\xfd", what: "compressed with zstd", hint: "Decompress it with zstd -d." },
   { magic: "\xfd7zXZ", what: "compressed with xz", hint: "Decompress it with xz -d." },
   { magic: "BZh", what: "compressed with bzip2", hint: "Decompress it with bzip2 -d." },
+  {
+    magic: "\x1f\x8b",
+    what: "compressed with gzip more than once",
+    hint: "Decompress it once: gzip -dc FILE > ANOTHER.",
+  },
+  {
+    magic: "\xff\xfe\0\0",
+    what: "text in UTF-32",
+    hint: "Write it as UTF-8: iconv -f UTF-32 -t UTF-8 FILE > ANOTHER.",
+  },
   { magic: "\x7fELF", what: "a program", hint: "Run it, and import what it prints." },
 ];
 
@@ -121,6 +131,8 @@ function unknownFormat(name: string, head: Uint8Array): P2pError {
   const start = Buffer.from(head.subarray(0, 16)).toString("latin1");
   const other = KNOWN_OTHERS.find(({ magic }) => start.startsWith(magic));
   if (other) return new P2pError("import", `${name} is ${other.what}`, other.hint);
+  if (Buffer.from(head.subarray(257, 262)).toString("latin1") === "ustar")
+    return new P2pError("import", `${name} is a tar archive`, "Unpack it, and import the file in it.");
   const text = headText(head);
   if (text === "") {
     return new P2pError(
@@ -129,6 +141,12 @@ function unknownFormat(name: string, head: Uint8Array): P2pError {
       "Of an Nsight Systems report give its export: nsys export --type sqlite REPORT; of others the text, CSV, JSON or XML output.",
     );
   }
+  if (text.trim() === "")
+    return new P2pError(
+      "import",
+      `${name} holds nothing but blanks`,
+      "Write it anew: the tool printed nothing.",
+    );
   if (
     /^[ \t]+0(?:[ \t]+\d{1,4})*[ \t]*$/m.test(text) &&
     /^[ \t]*0(?:[ \t]+(?:N\/A|[\d.]+))+[ \t]*$/m.test(text)

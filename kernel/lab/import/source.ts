@@ -25,14 +25,22 @@ export async function openSource(input: string | Uint8Array): Promise<OpenSource
     throw new P2pError("usage", `cannot import ${shown(input)}`, "Give the path of a file, or its bytes.");
   }
   let sizeBytes: number;
+  let hint = "Check the path.";
   try {
     const facts = statSync(input);
-    if (!facts.isFile()) throw new Error("it is not a regular file");
+    if (facts.isDirectory()) {
+      hint = "Name a file in it.";
+      throw new Error("it is a folder");
+    }
+    if (!facts.isFile()) {
+      hint = "Write what comes from it to a file, or pipe it into: p2plab import -";
+      throw new Error("it is not a regular file");
+    }
     sizeBytes = facts.size;
     await (await open(input)).close();
   } catch (error) {
     const what = `cannot read ${input}: ${messageOf(error)}`;
-    throw new P2pError("import", what, "Check the path.", { cause: error });
+    throw new P2pError("import", what, hint, { cause: error });
   }
   return sourceOf(input, input, sizeBytes, () => createReadStream(input, { highWaterMark: PIECE_BYTES }));
 }

@@ -109,7 +109,10 @@ function withoutCommonPrefix(lines: readonly string[]): readonly string[] {
 }
 
 function decode(bytes: Uint8Array): { text: string; notes: string[] } {
-  const [first, second, third] = bytes;
+  const [first, second, third, fourth] = bytes;
+  if (first === 0xff && second === 0xfe && third === 0 && fourth === 0) {
+    throw new P2pError("import", "the text is UTF-32", "Write it as UTF-8: iconv -f UTF-32 -t UTF-8.");
+  }
   if (first === 0xff && second === 0xfe) return { text: decodeAs("utf-16le", bytes), notes: [] };
   if (first === 0xfe && second === 0xff) return { text: decodeAs("utf-16be", bytes), notes: [] };
   const bom = first === 0xef && second === 0xbb && third === 0xbf;

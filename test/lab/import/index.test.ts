@@ -141,7 +141,25 @@ test("other files are refused with what they are", async () => {
   assert.match(await complaint("ARROW1\0\0rest"), /Arrow/);
   assert.match(await complaint(Buffer.from([0x7f, 0x45, 0x4c, 0x46, 0, 1, 2])), /a program/);
   assert.match(await complaint(new Uint8Array(4096)), /binary file of no known format/);
-  assert.match((await refusal(importFile(folder))).message, /not a regular file/);
+  assert.match(await complaint(gzipSync(gzipSync("hello"))), /compressed with gzip more than once/);
+  const utf32 = Buffer.from([
+    0xff,
+    0xfe,
+    0,
+    0,
+    ...Buffer.from(new Uint32Array([...fixtures.P2P_TEST].map((c) => c.charCodeAt(0))).buffer),
+  ]);
+  assert.match(await complaint(utf32), /UTF-32/);
+  const tar = Buffer.concat([
+    Buffer.from("nccl.log".padEnd(257, "\0")),
+    Buffer.from("ustar\0"),
+    Buffer.alloc(800),
+  ]);
+  assert.match(await complaint(tar), /tar archive/);
+  assert.match(await complaint(gzipSync(tar)), /tar archive/);
+  assert.match(await complaint(" \n\t\n"), /nothing but blanks/);
+  assert.match((await refusal(importFile(folder))).message, /it is a folder/);
+  assert.match((await refusal(importFile("/dev/null"))).hint, /pipe it/);
   assert.match((await refusal(importFile(join(folder, "none")))).message, /cannot read/);
   for (const input of [undefined, null, 7, "", [], {}, Number.NaN]) {
     assert.is((await refusal(importFile(input as never))).code, "usage");
