@@ -1,7 +1,7 @@
 /** Running a notebook under a profiler: the profiler is given this very command, without the option that asked for it. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, readdirSync, statSync } from "node:fs";
+import { existsSync, readdirSync, rmSync, statSync } from "node:fs";
 import { basename, delimiter, join } from "node:path";
 import { makeFolder, P2pError } from "../lab/index.js";
 import { progress } from "./command.js";
@@ -50,6 +50,10 @@ export async function profiled(
 
 /** Sampling of the CPU and of context switches is left out: it costs time, needs rights, and says nothing of transfers. */
 async function withNsys(tool: string, command: readonly string[], base: string): Promise<Profiled> {
+  const report = `${base}.nsys-rep`;
+  const file = `${base}.sqlite`;
+  // What an earlier run left must not pass for what this one did.
+  for (const earlier of [report, file]) rmSync(earlier, { force: true });
   const trace = ["--trace=cuda,nvtx", "--sample=none", "--cpuctxsw=none"];
   const status = await ran(tool, [
     "profile",
@@ -58,9 +62,7 @@ async function withNsys(tool: string, command: readonly string[], base: string):
     `--output=${base}`,
     ...command,
   ]);
-  const report = `${base}.nsys-rep`;
   if (!existsSync(report)) throw wroteNothing("nsys", report, status);
-  const file = `${base}.sqlite`;
   const exported = await ran(tool, [
     "export",
     "--type=sqlite",

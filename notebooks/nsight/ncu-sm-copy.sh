@@ -17,10 +17,14 @@ await machine.run(copy, { sampling: { warmup: 1, minSamples: 5, maxSamples: 5 } 
 await machine.close();
 '
 cd "$root"
-# Counters of the hardware may be closed to all but root: ncu says so itself, with the page that tells how to open them.
+rm -f "$out"
+# Counters of the hardware may be closed to all but root: ncu writes so into its file, with the page that tells how to open them.
+status=0
 ncu --target-processes all --kernel-name p2p_copy --launch-skip 1 --launch-count 3 \
   --section SpeedOfLight --section MemoryWorkloadAnalysis --section WarpStateStats \
   --section Nvlink --section Nvlink_Tables \
   --csv --page raw --print-units base --log-file "$out" \
-  node --input-type=module --eval "$program" "$bytes"
+  node --input-type=module --eval "$program" "$bytes" || status=$?
+[ -f "$out" ] || fail "ncu wrote no file (exit code $status)." "  → What it printed above says why."
 p2plab import "$out"
+exit "$status"

@@ -6,6 +6,8 @@ source "$(dirname "${BASH_SOURCE[0]}")/tools.sh"
 need nsys "Install Nsight Systems (package nsight-systems-cli), or run this where the GPUs are and import its files here."
 out=$1
 shift
+# What an earlier run left must not pass for what this one did.
+rm -f "$out.nsys-rep" "$out.sqlite"
 # No sampling of the CPU: it needs rights, costs time, and says nothing of transfers.
 status=0
 nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none --force-overwrite=true "--output=$out" "$@" || status=$?

@@ -4,6 +4,7 @@ import { delimiter, dirname, join } from "node:path";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { packagePath } from "../../kernel/lab/index.js";
+import { NCU_RAW } from "../lab/import/fixtures.js";
 import { nsysFixture } from "../lab/import/nsys-fixture.js";
 import { nvprofFixture } from "../lab/import/nvprof-fixture.js";
 import { inFolder, notebookOf, write } from "../notebook/temporary.js";
@@ -27,6 +28,10 @@ if (verb === "profile") {
   process.exit(status);
 }
 copyFileSync(join(here, "synthetic.sqlite"), option("--output="));`,
+  ncu: `
+const file = args[args.indexOf("--log-file") + 1];
+if (!process.env.BROKEN) copyFileSync(join(here, process.env.CLOSED ? "closed.csv" : "synthetic.csv"), file);
+process.exit(process.env.BROKEN || process.env.CLOSED ? 1 : 0);`,
   nvprof: `
 const command = args.slice(args.lastIndexOf(args.find((word) => word.includes("%p"))) + 1);
 const { status } = spawnSync(command[0], command.slice(1), { stdio: "inherit" });
@@ -40,6 +45,8 @@ async function standIns(folder: string): Promise<string> {
   const bin = join(folder, "bin");
   mkdirSync(bin);
   writeFileSync(join(bin, "synthetic.sqlite"), await nsysFixture("3.25.0"));
+  writeFileSync(join(bin, "synthetic.csv"), NCU_RAW);
+  writeFileSync(join(bin, "closed.csv"), "==ERROR== ERR_NVGPUCTRPERM - counters are closed\n");
   writeFileSync(join(bin, "synthetic.nvprof"), await nvprofFixture());
   for (const [name, body] of Object.entries(STAND_INS)) {
     const file = join(bin, name);
@@ -119,6 +126,9 @@ test("a profiler that is unknown, or writes nothing, ends with what to do", asyn
     const out = ["--out", join(folder, "out")];
     const unknown = p2plab(["run", notebook, ...out, "--profile", "vtune"], bin);
     assert.equal([unknown.status, /Give --profile nsys or nvprof/.test(unknown.stderr)], [2, true]);
+    // A report of an earlier run does not pass for this one's.
+    mkdirSync(join(folder, "out"));
+    writeFileSync(join(folder, "out", "one.nsys-rep"), "report");
     const silent = p2plab(["run", notebook, ...out, "--profile", "nsys"], bin, { BROKEN: "1" });
     assert.equal([silent.status, /ended with 0 and did not write/.test(silent.stderr)], [1, true]);
   });
@@ -126,10 +136,15 @@ test("a profiler that is unknown, or writes nothing, ends with what to do", asyn
 
 const SYSTEM = [dirname(process.execPath), "/usr/bin", "/bin"].join(delimiter);
 const bash = spawnSync("bash", ["--version"]).status === 0;
-const script = (name: string, args: readonly string[], path: string) =>
+const script = (
+  name: string,
+  args: readonly string[],
+  path: string,
+  more: Readonly<Record<string, string>> = {},
+) =>
   spawnSync("bash", [packagePath(`notebooks/nsight/${name}`), ...args], {
     encoding: "utf8",
-    env: { ...process.env, PATH: path },
+    env: { ...process.env, PATH: path, ...more },
   });
 
 if (!bash) {
@@ -146,6 +161,21 @@ if (!bash) {
       for (const name of ["nsys-program.sh", "nsys-notebook.sh", "nvprof-notebook.sh"]) {
         assert.match(script(name, [], SYSTEM).stderr, /^usage: /, name);
       }
+    });
+  });
+
+  test("the script for the copying kernel gives ncu's metrics, or why there are none", async () => {
+    await inFolder(async (folder) => {
+      const path = `${await standIns(folder)}${delimiter}${SYSTEM}`;
+      const out = join(folder, "copy.csv");
+      const done = script("ncu-sm-copy.sh", [out, "4096"], path);
+      assert.is(done.status, 0, done.stderr);
+      assert.match(done.stdout, /CSV of Nsight Compute/);
+      // Closed counters are told from ncu's file; without one, what an earlier run left does not pass for this one's.
+      const closed = script("ncu-sm-copy.sh", [out], path, { CLOSED: "1" });
+      assert.equal([closed.status, /ERR_NVGPUCTRPERM/.test(closed.stderr)], [1, true], closed.stderr);
+      const broken = script("ncu-sm-copy.sh", [out], path, { BROKEN: "1" });
+      assert.match(broken.stderr, /^ncu wrote no file \(exit code 1\)/m);
     });
   });
 }
