@@ -91,8 +91,9 @@ export const importer: Importer = {
   },
 };
 
+/** Summaries over launches have no ID. */
 function isHeader(line: string): boolean {
-  return /^\s*"?ID"?[,;\t]/.test(line) && /"?Kernel Name"?[,;\t]/.test(line);
+  return /^\s*"?(?:ID|Process ID)"?[,;\t]/.test(line) && /"?Kernel Name"?[,;\t]/.test(line);
 }
 
 class Reader {
@@ -237,7 +238,9 @@ class Reader {
       const whole = /^\d{1,15}$/.test(text) && column !== "compute_capability";
       launch[column] = text === "" ? null : whole ? Number(text) : text.slice(0, 1000);
     });
-    const key = `${this.tables} ${launch.launch} ${launch.process} ${launch.kernel}`;
+    const key = header.includes("ID")
+      ? `${this.tables} ${launch.launch} ${launch.process} ${launch.kernel}`
+      : `${this.tables} ${own.join("\t")}`;
     const known = this.launches.get(key);
     if (!known) this.launches.set(key, launch);
     const { launch: number = null, kernel = null } = known ?? launch;

@@ -35,6 +35,16 @@ const RENAMED: Readonly<Record<string, string>> = {
   nvtxsum: "nvtx_sum",
 };
 
+/** Headings of 2019 to 2021, and the reports that they became. */
+const HEADINGS: Readonly<Record<string, string>> = {
+  "CUDA API": "cuda_api_sum",
+  "CUDA Kernel": "cuda_gpu_kern_sum",
+  "CUDA Memory Operation": "cuda_gpu_mem_time_sum",
+  "Operating System Runtime API": "osrt_sum",
+  "NVTX Push-Pop Range": "nvtx_sum",
+  "NVTX Range": "nvtx_sum",
+};
+
 /** What `nsys stats` prints as CSV, TSV, JSON or a table: any of its reports, several in one file. */
 export const importer: Importer = {
   format: "nsys-stats",
@@ -42,7 +52,8 @@ export const importer: Importer = {
   detect(head) {
     const text = headText(head);
     if (/^ *\*\* .{1,100} \(\w{1,60}\):/m.test(text)) return 0.95;
-    if (text.split("\n", 5000).some((line) => headerOf(line) !== null)) return 0.9;
+    if (text.split("\n", 5000).some((line) => headingOf(line) !== null || headerOf(line, false) !== null))
+      return 0.9;
     if (/^\s*\[/m.test(text) && /"(?:Total Time|Start|Duration|Time) \((?:n|u|m)?s(?:ec)?\)"\s*:/.test(text))
       return 0.9;
     return /^(?:NOTICE: Existing SQLite export found|Processing \[.{1,300}\] with \[.{1,300}\]|SKIPPED: .{1,300} does not contain )/m.test(
@@ -136,8 +147,11 @@ interface Header {
   readonly by: "," | ";" | "\t" | "|" | "columns";
 }
 
-/** A line as the header of a report; null for any other. */
-function headerOf(line: string): Header | null {
+/**
+ * A line as the header of a report; null for any other.
+ * @param unitless whether a heading above says the unit, so that the header need not.
+ */
+function headerOf(line: string, unitless: boolean): Header | null {
   if (
     line.length > 2000 ||
     !/[A-Z]/.test(line) ||
@@ -148,13 +162,13 @@ function headerOf(line: string): Header | null {
     if (!line.includes(by)) continue;
     const text = by === "|" ? line.trim().replace(/^\||\|$/g, "") : line;
     const cells = (splitLine(text, by) ?? []).map((cell) => cell.trim());
-    if (isHeader(cells)) return { cells, by };
+    if (isHeader(cells, unitless)) return { cells, by };
   }
   const cells = line.trim().split(/\s{2,}/);
-  return isHeader(cells) ? { cells, by: "columns" } : null;
+  return isHeader(cells, unitless) ? { cells, by: "columns" } : null;
 }
 
-function isHeader(cells: readonly string[]): boolean {
+function isHeader(cells: readonly string[], unitless: boolean): boolean {
   if (cells.length < 4) return false;
   const known = cells.filter((cell) => WORDS.has(wordOf(cell))).length;
   // nvprof's summary has the same words and no unit; its units stand in a row of their own.
@@ -162,8 +176,9 @@ function isHeader(cells: readonly string[]): boolean {
   return (
     known >= 4 &&
     known >= 0.7 * cells.length &&
-    units >
-      (cells.some((cell) => cell === "Time(%)") && !cells.some((cell) => /^Total Time/.test(cell)) ? 1 : 0)
+    (unitless ||
+      units >
+        (cells.some((cell) => cell === "Time(%)") && !cells.some((cell) => /^Total Time/.test(cell)) ? 1 : 0))
   );
 }
 
@@ -178,20 +193,26 @@ function wordOf(cell: string): string {
 function textReports({ lines }: PlainText): Report[] {
   const reports: Report[] = [];
   let title: string | null = null;
+  let unit: string | null = null;
   for (let i = 0; i < lines.length; ) {
     const line = lines[i] as string;
-    title = titleOf(line) ?? title;
-    const header = headerOf(line);
+    const heading = headingOf(line);
+    unit = heading ? heading.unit : unit;
+    title = heading?.name ?? titleOf(line) ?? title;
+    const header = headerOf(line, unit !== null);
     if (!header) {
       i++;
       continue;
     }
     const { first, next, rows } = extentOf(lines, i, header);
-    const columns = columnsOf(header.cells);
+    const columns = columnsOf(header.cells, unit);
     const name = title ?? nameOf(header.cells);
     const parsed = parseCells(columns, rows);
+    if (unit === null && columns.every(({ quantity }) => quantity === null || quantity.suffix === "percent"))
+      parsed.notes.push(`Report ${name} names no unit: its numbers are as printed.`);
     reports.push({ name, parsed, rows: next > first ? (Object.values(parsed.columns)[0]?.length ?? 0) : 0 });
     title = null;
+    unit = null;
     i = Math.max(next, i + 1);
   }
   return reports;
@@ -204,6 +225,19 @@ function titleOf(line: string): string | null {
     /^(?:\[\d{1,3}\/\d{1,3}\] )?Executing '(\w{1,60})' stats report/.exec(line)?.[1] ??
     /^Processing \[.{1,300}\] with \[.{0,300}?(\w{1,60})(?:\.py)?(?::\S{1,100})?\]/.exec(line)?.[1];
   return found === undefined ? null : (entryOf(RENAMED, found) ?? found);
+}
+
+/** `CUDA API Statistics (nanoseconds)`, `CUDA Memory Operation Statistics (by size in KiB):`: the report, and its unit where it is said. */
+function headingOf(line: string): { name: string; unit: string | null } | null {
+  const [, what, by, words] =
+    /^\s*([A-Z][\w -]{2,40}) Statistics(?: \((by (?:time|size in )|)(nanoseconds|bytes|KiB|MiB|)\))?:?\s*$/.exec(
+      line,
+    ) ?? [];
+  const name = what === undefined ? undefined : entryOf(HEADINGS, what);
+  if (name === undefined) return null;
+  const unit = words === "nanoseconds" ? "ns" : words === "bytes" ? "B" : words || null;
+  const sizes = by === "by size in " || /B$/.test(unit ?? "");
+  return { name: sizes ? name.replace("_time_", "_size_") : name, unit };
 }
 
 /** Rows below a header, up to a line that is none. */
@@ -239,7 +273,8 @@ function extentOf(
   };
   const isRow = (line: number) => {
     const text = lines[line];
-    if (text === undefined || text.trim() === "" || titleOf(text) !== null) return false;
+    if (text === undefined || text.trim() === "" || titleOf(text) !== null || headingOf(text) !== null)
+      return false;
     if (/^(?:Processing \[|SKIPPED:|NOTICE:|Generating |Exporting )/.test(text)) return false;
     return by === "columns" ? /\s{2,}|^\s/.test(text) : text.includes(by);
   };
@@ -268,11 +303,13 @@ function sliced(line: string, spans: readonly number[]): string[] {
   return spans.map((start, i) => line.slice(start, spans[i + 1]).trim());
 }
 
-function columnsOf(cells: readonly string[]): PrintedColumn[] {
-  // Old versions print the unit with the total only.
-  const unit = cells.flatMap((cell) => /^Total(?: Time)? ?\(([^)%]{1,8})\)$/.exec(cell)?.[1] ?? [])[0];
+/** @param heading unit that stands above the table. */
+function columnsOf(cells: readonly string[], heading: string | null): PrintedColumn[] {
+  // Old versions print the unit with the total only, or above the table.
+  const unit =
+    cells.flatMap((cell) => /^Total(?: Time)? ?\(([^)%]{1,8})\)$/.exec(cell)?.[1] ?? [])[0] ?? heading;
   return cells.map((cell) => {
-    const bare = /^(?:Avg|Average|Med|Median|Min|Minimum|Max|Maximum|StdDev)$/.test(cell);
+    const bare = /^(?:Total|Total Time|Avg|Average|Med|Median|Min|Minimum|Max|Maximum|StdDev)$/.test(cell);
     return columnOf(bare && unit ? `${cell} (${unit})` : cell, 1000);
   });
 }
@@ -303,7 +340,7 @@ function jsonReports({ lines, text }: PlainText): Report[] {
     );
     const cells = [...new Set(rows.flatMap((row) => Object.keys(row)))];
     const name = titles.length === lists.length ? (titles[i] as string) : nameOf(cells);
-    const parsed = parseCells(columnsOf(cells), function* () {
+    const parsed = parseCells(columnsOf(cells, null), function* () {
       for (const row of rows) yield cells.map((cell) => (row[cell] == null ? "" : String(row[cell])));
     });
     return { name, parsed, rows: rows.length };

@@ -129,7 +129,9 @@ interface Block {
 /** What a header belongs to; null for a line that is none. */
 function kindOf(cells: readonly string[]): Kind | null {
   const names = cells.map((cell) => cell.trim());
-  if (names.includes("Metric Name") && names.includes("Invocations")) return "metrics";
+  // Summaries of Nsight Compute have both names too, and units in a column of their own.
+  if (names.includes("Metric Name") && names.includes("Invocations"))
+    return names.includes("Metric Unit") ? null : "metrics";
   if (names.includes("Event Name") && names.includes("Invocations")) return "events";
   if (names.includes("Start") && names.includes("Duration"))
     return names.includes("Grid X") ? "gpu_trace" : names.includes("Name") ? "api_trace" : null;

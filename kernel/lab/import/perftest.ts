@@ -102,6 +102,7 @@ function readText({ lines, notes: odd }: PlainText, source: ImportSource): Impor
     bandwidth: [],
   };
   let short = 0;
+  let noPeak = false;
   const seen = new Set<string>();
   for (const { cells, header: own, test: name, device: on } of rows) {
     if (cells.length < own.columns.length) short++;
@@ -111,6 +112,11 @@ function readText({ lines, notes: odd }: PlainText, source: ImportSource): Impor
       row[column] = value === null ? null : scaled(value, factor);
     });
     // Loopback logs hold what server and client print: one row twice.
+    // What was not measured is printed as 0.00, as with --noPeak or many iterations.
+    if (row.peak_gbps === 0 && row.mean_gbps !== 0) {
+      row.peak_gbps = null;
+      noPeak = true;
+    }
     const key = JSON.stringify(row);
     if (seen.has(key)) continue;
     seen.add(key);
@@ -129,6 +135,7 @@ function readText({ lines, notes: odd }: PlainText, source: ImportSource): Impor
       `Rows that stand there twice, as client and server print the same, taken once: ${rows.length - seen.size}.`,
     );
   if (short > 0) notes.push(`Rows with fewer cells than their header, which are null: ${short}.`);
+  if (noPeak) notes.push("perftest did not measure the peak, and prints 0.00: peak_gbps is null.");
   if (clock)
     notes.push("perftest found conflicting CPU frequencies: its times, counted in cycles, may be off.");
   return made(source, tables, null, notes);
@@ -206,7 +213,8 @@ function readJson({ text, notes: odd }: PlainText, source: ImportSource): Import
         ...shared,
         bytes,
         iterations,
-        peak_printed: numberMember(result, "BW_peak"),
+        // 0 is what was not measured, as in the text.
+        peak_printed: numberMember(result, "BW_peak") || null,
         mean_printed: numberMember(result, "BW_average"),
         messages_per_second: times(numberMember(result, "MsgRate"), 1e6),
       });

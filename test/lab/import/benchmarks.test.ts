@@ -229,6 +229,14 @@ test("perftest: a column a figure, in the library's units", async () => {
   assert.equal(cells(rows(await bandwidth("Gb/sec"), "bandwidth")[0], ...figures), [25, 20, 500000]);
 });
 
+test("perftest: a peak that was not measured is printed as 0.00, and is null", async () => {
+  const imported = await read(
+    "                    RDMA_Write BW Test\n #bytes     #iterations    BW peak[Gb/sec]    BW average[Gb/sec]   MsgRate[Mpps]\n 65536      10000            0.00               80.00              0.152588\n",
+  );
+  assert.equal(cells(rows(imported, "bandwidth")[0], "peak_gbps", "mean_gbps"), [null, 10]);
+  assert.ok(imported.notes.some((note) => /did not measure the peak/.test(note)));
+});
+
 test("perftest: JSON, with its key that has no quotation marks; the unit that it does not name stays unnamed", async () => {
   const imported = await read(PERFTEST_JSON);
   assert.equal(cells(rows(imported, "latency")[0], "test", "bytes", "median_us", "p999_us"), [

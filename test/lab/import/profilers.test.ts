@@ -76,6 +76,51 @@ test("nsys stats: other units, old headers, other delimiters", async () => {
   assert.ok(german.notes.some((note) => /decimal commas/.test(note)));
 });
 
+test("nsys stats: tables of 2019 to 2021, whose units stand in the heading", async () => {
+  const first = await read(`Generating CUDA API Statistics...
+CUDA API Statistics (nanoseconds)
+
+Time(%)      Total Time       Calls         Average  Name
+-------  --------------  ----------  --------------  ---------------
+   87.5            4000           2          2000.0  cudaMalloc
+
+Generating CUDA Memory Operation Statistics...
+CUDA Memory Operation Statistics (nanoseconds)
+Time(%)      Total Time  Operations         Average  Name
+-------  --------------  ----------  --------------  ------------------
+  100.0            5000          10           500.0  [CUDA memcpy PtoP]
+CUDA Memory Operation Statistics (KiB)
+              Total      Operations         Average  Name
+-------------------  --------------  --------------  ------------------
+             40.000              10           4.000  [CUDA memcpy PtoP]
+`);
+  assert.equal(cells(rows(first, "cuda_api_sum")[0], "total_time_us", "average_us"), [4, 2]);
+  assert.equal(cells(rows(first, "cuda_gpu_mem_time_sum")[0], "total_time_us", "operations"), [5, 10]);
+  assert.equal(cells(rows(first, "cuda_gpu_mem_size_sum")[0], "total_bytes", "average_bytes"), [40960, 4096]);
+  const bare = await read(
+    "Time(%)  Total Time  Calls  Average  Name\n-------  ----------  -----  -------  ----------\n   87.5        4000      2   2000.0  cudaMalloc\n",
+  );
+  assert.equal(cells(rows(bare, "cuda_api_sum")[0], "total_time", "average"), [4000, 2000]);
+  assert.ok(bare.notes.some((note) => /cuda_api_sum names no unit/.test(note)));
+  const later = await read(`CUDA Memory Operation Statistics (by time):
+
+ Time(%)  Total Time (ns)  Operations  Average      Operation
+ -------  ---------------  ----------  -------  ------------------
+   100.0            7,000           7  1,000.0  [CUDA memcpy HtoD]
+
+CUDA Memory Operation Statistics (by size in KiB):
+
+    Total    Operations   Average       Operation
+ ----------  ----------  ---------  ------------------
+ 14,336.000           7  2,048.000  [CUDA memcpy HtoD]
+`);
+  assert.equal(cells(rows(later, "cuda_gpu_mem_time_sum")[0], "total_time_us", "average_us"), [7, 1]);
+  assert.equal(cells(rows(later, "cuda_gpu_mem_size_sum")[0], "total_bytes", "operation"), [
+    14336 * 1024,
+    "[CUDA memcpy HtoD]",
+  ]);
+});
+
 test("nsys stats: boxes, seconds in other words, and the same report twice", async () => {
   const box = `+----------+-----------------+-------+----------+----------------------+
 | Time (%) | Total Time (ms) | Count | Avg (ms) |      Operation       |
@@ -160,6 +205,25 @@ test("ncu: decimal commas are told from numbers that leave no doubt; where marks
   const mixed = await value("117.344", "27.595.520", "16.4");
   assert.equal(mixed.values, [null, 27595520, 16.4]);
   assert.ok(mixed.notes.some((note) => /may be read two ways/.test(note)));
+});
+
+test("ncu: a summary over launches, which has no ID, is no table of nvprof", async () => {
+  const own = '"4711","synthetic","localhost","copy(int)","1","7"';
+  const imported = await read(
+    `"Process ID","Process Name","Host Name","Kernel Name","Context","Stream","Block Size","Grid Size","Device","CC","Invocations","Section Name","Metric Name","Metric Unit","Minimum","Maximum","Average"
+${own},"(256, 1, 1)","(8, 1, 1)","0","9.0","10","Synthetic","nvltx__bytes.sum","Kbyte","1.50","2.50","2.00"
+${own},"(256, 1, 1)","(16, 1, 1)","0","9.0","2","Synthetic","nvltx__bytes.sum","Kbyte","3.00","3.50","3.25"
+`,
+  );
+  assert.is(imported.format, "ncu-csv");
+  assert.equal(
+    rows(imported, "launches").map((row) => cells(row, "grid", "invocations")),
+    [
+      ["(8, 1, 1)", 10],
+      ["(16, 1, 1)", 2],
+    ],
+  );
+  assert.equal(cells(rows(imported, "metrics")[1], "minimum", "average", "unit"), [3, 3.25, "Kbyte"]);
 });
 
 test("nvprof: traces, summaries and metrics of several runs, KB of 1024 and units of their own row", async () => {
