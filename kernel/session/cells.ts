@@ -4,14 +4,14 @@ import { pathToFileURL } from "node:url";
 import vm from "node:vm";
 import type ts from "typescript";
 import { type Candidates, Compiler } from "./compiler.js";
+import { converted } from "./conversion.js";
 import { type Declaration, declarationsOf, merged, textOf } from "./declarations.js";
 import { type Diagnostic, diagnosticOf } from "./diagnostic.js";
 import { type CellMetadata, metadataOf } from "./metadata.js";
 import { CellModules } from "./modules.js";
-import { declaredNames, typesOf } from "./names.js";
 import { forwardRequire, silenceModuleWarning } from "./packages.js";
 import { importsText, type PRELOAD } from "./preload.js";
-import { CELL, LOAD, rewriteCell, SCOPE, STOP } from "./rewrite.js";
+import { CELL, LOAD, SCOPE, STOP } from "./rewrite.js";
 import { type Binding, Scope } from "./scope.js";
 import { type CellSource, fileOf, mappingOf } from "./sources.js";
 import { interruption, stopHere, stoppingNumber } from "./stopping.js";
@@ -37,13 +37,16 @@ interface CellObject {
   readonly declare: (bindings: Readonly<Record<string, Binding>>) => void;
 }
 
-const PARAMETERS = [SCOPE, CELL, STOP, LOAD, "require", "__filename", "__dirname"].join(", ");
+const PARAMETERS = [SCOPE, CELL, STOP, LOAD, "exports", "require", "__filename", "__dirname"].join(", ");
 const HANDOVER = "__p2plab_cell__";
 
 export class Cells {
   readonly sources = new Map<string, CellSource>();
   readonly scope: Scope = new Scope();
+  readonly #cwd: string;
   readonly #compiler: Compiler;
+  /** For cells that are meant for a browser: made when the first of them is met. */
+  #browser: Compiler | null = null;
   readonly #modules: CellModules;
   /** What `import.meta` is in a cell. */
   readonly #meta: {
@@ -60,6 +63,7 @@ export class Cells {
   constructor(cwd: string) {
     silenceModuleWarning();
     forwardRequire();
+    this.#cwd = cwd;
     this.#compiler = new Compiler(cwd);
     this.#modules = new CellModules(cwd);
     const filename = join(cwd, "cells.js");
@@ -83,7 +87,11 @@ export class Cells {
       }
     }
     this.scope.declare(bindings);
-    this.#declared = declarationsOf(importsText(imports), () => true);
+    this.#declared = declarationsOf(
+      importsText(imports),
+      () => true,
+      () => true,
+    );
   }
 
   /** @param count the cell's execution count; null when it is not counted. */
@@ -91,30 +99,28 @@ export class Cells {
     const metadata = metadataOf(source);
     if (metadata.module !== null) return this.#define(source, metadata, metadata.module);
     if (metadata.isBrowser) return outcome({});
-    const names = declaredNames(source);
-    const text = names.length > 0 ? `${source}\nexport { ${names.join(", ")} };\n` : source;
-    const { diagnostics, emitted, modules, values } = this.#compiler.compile(
-      textOf(this.#declared),
-      text,
-      rewriteCell,
+    const { diagnostics, emitted, modules, values, declarations } = converted(
+      this.#compiler,
+      this.#declared,
+      source,
     );
-    if (diagnostics.length > 0 || !emitted) {
-      const lines = source.split("\n").length;
-      return outcome({
-        diagnostics: diagnostics.flatMap((one) => diagnosticOf(one, this.#compiler.cellFile, lines)),
-      });
-    }
+    if (!emitted) return outcome({ diagnostics });
     this.#modules.update(modules);
-    const written = declarationsOf(emitted.declarations || typesOf(source), (name) => values.has(name));
-    const declarations = [...written, ...withoutStatement(written, values)];
-    const ran = await this.#run(source, count, emitted, [...values.keys()]);
+    const ran = await this.#run(source, count, emitted, values);
     this.#declared = merged(this.#declared, declarations, ran.isAlive);
     return outcome({ value: ran.value, thrown: ran.thrown });
   }
 
-  #define(source: string, { isJsx }: CellMetadata, name: string): CellOutcome {
-    const found = this.#compiler.addModule(name, source, isJsx);
-    return outcome({ diagnostics: found.flatMap((one) => diagnosticOf(one, this.#compiler.cellFile, 0)) });
+  #define(source: string, metadata: CellMetadata, name: string): CellOutcome {
+    const compiler = this.#compilerOf(metadata);
+    const found = compiler.addModule(name, source, metadata.isJsx);
+    return outcome({ diagnostics: found.flatMap((one) => diagnosticOf(one, compiler.cellFile, 0)) });
+  }
+
+  #compilerOf({ isBrowser }: CellMetadata): Compiler {
+    if (!isBrowser) return this.#compiler;
+    this.#browser ??= new Compiler(this.#cwd, "browser");
+    return this.#browser;
   }
 
   async #run(
@@ -124,7 +130,8 @@ export class Cells {
     values: readonly string[],
   ): Promise<{ value: unknown; thrown: { error: unknown } | null; isAlive(name: string): boolean }> {
     const accessors = values.map((name) => `${name}: [() => ${name}, ($value) => { ${name} = $value }]`);
-    const head = `(async function (${PARAMETERS}) { ${CELL}.declare({ ${accessors.join(", ")} }); `;
+    // In a block of its own, a cell may declare what the parameters are named.
+    const head = `(async function (${PARAMETERS}) {{ ${CELL}.declare({ ${accessors.join(", ")} }); `;
     const name = fileOf(++this.#serial);
     this.sources.set(name, { source, count, origin: mappingOf(map, head.length) });
     let undo: (name: string) => void = () => undefined;
@@ -145,6 +152,7 @@ export class Cells {
       cell,
       stoppingNumber(),
       Atomics.load,
+      this.scope.exports,
       this.#modules.require,
       filename,
       dirname,
@@ -152,7 +160,7 @@ export class Cells {
     let thrown: { error: unknown } | null = null;
     try {
       (globalThis as Record<string, unknown>)[HANDOVER] = handover;
-      const running = vm.runInThisContext(`${head}${js}\n})(...${HANDOVER})`, {
+      const running = vm.runInThisContext(`${head}${js}\n}})(...${HANDOVER})`, {
         filename: name,
         breakOnSigint: true,
       }) as Promise<void>;
@@ -187,28 +195,18 @@ export class Cells {
   }
 
   complete(source: string, position: number): Candidates {
-    return this.#compiler.complete(textOf(this.#declared), source, position);
+    return this.#compilerOf(metadataOf(source)).complete(textOf(this.#declared), source, position);
   }
 
   inspect(source: string, position: number): ts.QuickInfo | undefined {
-    return this.#compiler.inspect(textOf(this.#declared), source, position);
+    return this.#compilerOf(metadataOf(source)).inspect(textOf(this.#declared), source, position);
   }
 
   close(): void {
     this.#compiler.close();
+    this.#browser?.close();
     Reflect.deleteProperty(globalThis, HANDOVER);
   }
-}
-
-/** A `var` inside of a block is the cell's, but TypeScript writes no declaration of it; or it could write none at all. */
-function withoutStatement(
-  written: readonly Declaration[],
-  values: ReadonlyMap<string, () => string>,
-): Declaration[] {
-  const known = new Set(written.map(({ name }) => name));
-  return [...values]
-    .filter(([name]) => !known.has(name))
-    .map(([name, type]) => ({ name, value: true, type: false, text: `declare var ${name}: ${type()};` }));
 }
 
 function outcome(parts: Partial<CellOutcome>): CellOutcome {

@@ -57,15 +57,20 @@ export class Compiler {
   #isWhole = false;
   #changes = 0;
 
-  constructor(cwd: string) {
+  /** @param place what the code is for: Node.js's types or those of a browser are known. */
+  constructor(cwd: string, place: "node" | "browser" = "node") {
     this.#cwd = cwd.replace(/\\/g, "/").replace(/\/$/, "");
     this.cellFile = `${this.#cwd}/__tslab__.ts`;
     this.#earlierFile = `${this.#cwd}/__prev__.d.ts`;
     this.#write(this.cellFile, "");
     this.#write(this.#earlierFile, "export {};\n");
     const nodeTypes = preloadedPackages().get("@types/node") ?? packagePath("node_modules/@types/node");
-    this.#common = COMMON.map((file) => join(nodeTypes, file));
+    this.#common = place === "node" ? COMMON.map((file) => join(nodeTypes, file)) : [];
     this.#options = optionsOf(this.#cwd, nodeTypes);
+    if (place === "browser") {
+      this.#isWhole = true;
+      this.#options.lib = [...(this.#options.lib ?? []), "lib.dom.d.ts", "lib.dom.iterable.d.ts"];
+    }
     this.#service = tsc.createLanguageService(this.#host(), documents);
   }
 
@@ -155,10 +160,11 @@ export class Compiler {
     }
     // The next cell looks again, also when it is the same.
     if (diagnostics.some(({ code }) => MISSING_MODULE.has(code))) this.#texts.delete(this.cellFile);
-    if (diagnostics.length > 0) return { diagnostics, emitted: null, modules: new Map(), values: new Map() };
+    if (diagnostics.length > 0)
+      return { diagnostics, emitted: null, modules: new Map(), values: new Map(), types: new Set() };
     const emitted = emit(program, cell, { before: [rewrite(checker, declared)], after: [dropExports] });
     const modules = new Map(own.map((file) => [file.fileName, commonJs(emit(program, file).js)]));
-    return { diagnostics, emitted, modules, values: valuesOf(checker, cell) };
+    return { diagnostics, emitted, modules, values: valuesOf(checker, cell), types: typesOf(checker, cell) };
   }
 
   /** From now on all of Node.js's types are known; the next program takes half a second more. */
@@ -201,6 +207,9 @@ export class Compiler {
   addModule(name: string, content: string, isJsx: boolean): ts.Diagnostic[] {
     this.#widen();
     const path = `${this.#cwd}/${name}.${isJsx ? "tsx" : "ts"}`;
+    // It takes the place of one in the other language.
+    const other = `${this.#cwd}/${name}.${isJsx ? "ts" : "tsx"}`;
+    if (this.#modules.delete(other)) this.#texts.delete(other);
     this.#write(path, content);
     this.#modules.add(path);
     const program = this.#service.getProgram();
@@ -318,6 +327,8 @@ export interface Compiled {
   readonly modules: ReadonlyMap<string, string>;
   /** Names that the cell declares and that stand for a value, and what gives each one's type. */
   readonly values: ReadonlyMap<string, () => string>;
+  /** Names that the cell declares and that stand for a type; of a package without types nothing is known. */
+  readonly types: ReadonlySet<string>;
 }
 
 function optionsOf(cwd: string, nodeTypes: string): ts.CompilerOptions {
@@ -358,9 +369,9 @@ function mayNeedNode(cell: ts.SourceFile): boolean {
 }
 
 function diagnosticsOf(program: ts.Program, file: ts.SourceFile): ts.Diagnostic[] {
-  const syntactic = program.getSyntacticDiagnostics(file);
-  if (syntactic.length > 0) return [...syntactic];
-  return [...program.getSemanticDiagnostics(file)];
+  // Of the same place, the syntax comes first.
+  const found = [...program.getSyntacticDiagnostics(file), ...program.getSemanticDiagnostics(file)];
+  return found.sort((a, b) => (a.start ?? 0) - (b.start ?? 0));
 }
 
 function emit(program: ts.Program, file: ts.SourceFile, transformers?: ts.CustomTransformers): Emitted {
@@ -381,7 +392,8 @@ const dropExports: ts.TransformerFactory<ts.SourceFile> = () => (file) =>
     file.statements.filter((statement) => !tsc.isExportDeclaration(statement)),
   );
 
-function commonJs(js: string): string {
+/** @param js an ES module. */
+export function commonJs(js: string): string {
   return tsc.transpileModule(js, {
     fileName: "module.js",
     compilerOptions: {
@@ -400,14 +412,26 @@ const FULL_TYPE =
 
 /** Each value that the cell declares, and its type as text. */
 function valuesOf(checker: ts.TypeChecker, cell: ts.SourceFile): Map<string, () => string> {
-  const { locals } = cell as unknown as { locals?: Map<string, ts.Symbol> };
   const values = new Map<string, () => string>();
-  for (const [name, local] of locals ?? []) {
-    const symbol = checker.getExportSymbolOfSymbol(local);
-    const target = symbol.flags & tsc.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol;
+  for (const [name, target] of declaredIn(checker, cell)) {
     const unknown = target.flags === 0 || checker.isUnknownSymbol(target);
     if (!unknown && !(target.flags & tsc.SymbolFlags.Value)) continue;
     values.set(name, () => checker.typeToString(checker.getTypeOfSymbol(target), undefined, FULL_TYPE));
   }
   return values;
+}
+
+function typesOf(checker: ts.TypeChecker, cell: ts.SourceFile): Set<string> {
+  const isType = (target: ts.Symbol) => (target.flags & tsc.SymbolFlags.Type) !== 0;
+  return new Set([...declaredIn(checker, cell)].filter(([, target]) => isType(target)).map(([name]) => name));
+}
+
+/** What each name of the cell stands for: of an import, what was imported. */
+function* declaredIn(checker: ts.TypeChecker, cell: ts.SourceFile): Generator<[string, ts.Symbol]> {
+  const { locals } = cell as unknown as { locals?: Map<ts.__String, ts.Symbol> };
+  for (const [escaped, local] of locals ?? []) {
+    const name = tsc.unescapeLeadingUnderscores(escaped);
+    const symbol = checker.getExportSymbolOfSymbol(local);
+    yield [name, symbol.flags & tsc.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol];
+  }
 }

@@ -38,7 +38,7 @@ export function completenessOf(source: string): Completeness {
   return { completed: false, status: "incomplete", indent: indentAfter(source.split("\n").at(-1) ?? "") };
 }
 
-/** The line's own indentation, one step more where it opens a bracket that it does not close. */
+/** The line's own indentation, one step more where it opens a bracket that it does not close; less where it only closes one. */
 function indentAfter(line: string): string {
   const own = /^[ \t]*/.exec(line)?.[0] ?? "";
   const bare = line.replace(/\/\/.*$/, "").replace(/(["'`])(?:\\.|(?!\1).)*\1/g, "");
@@ -47,5 +47,6 @@ function indentAfter(line: string): string {
     if ("([{".includes(character)) depth++;
     else if (")]}".includes(character)) depth = Math.max(0, depth - 1);
   }
-  return depth > 0 ? own + INDENT : own;
+  if (depth > 0) return own + INDENT;
+  return /^\s*[)\]}]/.test(bare) ? own.slice(0, -INDENT.length) : own;
 }

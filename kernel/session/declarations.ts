@@ -14,8 +14,16 @@ export interface Declaration {
   readonly text: string;
 }
 
-/** @param text of a declaration file that TypeScript has written. */
-export function declarationsOf(text: string, isValue: (name: string) => boolean): Declaration[] {
+/**
+ * @param text of a declaration file that TypeScript has written.
+ * @param isValue whether an imported name, or a namespace, stands for a value.
+ * @param isType whether an imported name stands for a type.
+ */
+export function declarationsOf(
+  text: string,
+  isValue: (name: string) => boolean,
+  isType: (name: string) => boolean,
+): Declaration[] {
   const file = tsc.createSourceFile("declarations.d.ts", text, tsc.ScriptTarget.ES2022, true);
   const whole = (node: ts.Node) =>
     text.slice(node.getFullStart(), node.getStart()) +
@@ -33,34 +41,38 @@ export function declarationsOf(text: string, isValue: (name: string) => boolean)
         text: `${comment && `${comment}\n`}declare ${keyword} ${declaration.getText()};`,
       }));
     }
-    if (tsc.isImportDeclaration(statement)) return importsOf(statement, isValue);
+    if (tsc.isImportDeclaration(statement)) return importsOf(statement, isValue, isType);
     if (tsc.isImportEqualsDeclaration(statement))
       return [{ name: statement.name.text, value: true, type: true, text: whole(statement) }];
     if (tsc.isExportDeclaration(statement) || tsc.isExportAssignment(statement)) return [];
     const { name } = statement as ts.DeclarationStatement;
     if (!name || !tsc.isIdentifier(name)) return [];
     const isClass = tsc.isClassDeclaration(statement) || tsc.isEnumDeclaration(statement);
-    const isType = tsc.isInterfaceDeclaration(statement) || tsc.isTypeAliasDeclaration(statement);
+    const isAlone = tsc.isInterfaceDeclaration(statement) || tsc.isTypeAliasDeclaration(statement);
     const isSpace = tsc.isModuleDeclaration(statement);
     return [
       {
         name: name.text,
-        value: !isType && (!isSpace || isValue(name.text)),
-        type: isClass || isType || isSpace,
+        value: !isAlone && (!isSpace || isValue(name.text)),
+        type: isClass || isAlone || isSpace,
         text: whole(statement),
       },
     ];
   });
 }
 
-function importsOf(statement: ts.ImportDeclaration, isValue: (name: string) => boolean): Declaration[] {
+function importsOf(
+  statement: ts.ImportDeclaration,
+  isValue: (name: string) => boolean,
+  isType: (name: string) => boolean,
+): Declaration[] {
   const clause = statement.importClause;
   if (!clause) return [];
   const from = statement.moduleSpecifier.getText();
   const make = (name: ts.Identifier, what: string): Declaration => ({
     name: name.text,
     value: isValue(name.text),
-    type: true,
+    type: isType(name.text),
     text: `import ${clause.isTypeOnly ? "type " : ""}${what} from ${from};`,
   });
   const found = clause.name ? [make(clause.name, clause.name.text)] : [];

@@ -1,4 +1,4 @@
-import { basename } from "node:path";
+import { dirname, relative } from "node:path";
 import type ts from "typescript";
 
 /** Line and column of a position; both count from 0. */
@@ -13,7 +13,7 @@ export interface Diagnostic {
   readonly end: Position;
   readonly messageText: string;
   readonly code: number;
-  /** Where it is not the cell itself: the file's name. */
+  /** Where it is not the cell itself: the file, from the notebook's folder. */
   readonly fileName?: string;
 }
 
@@ -34,7 +34,7 @@ export function diagnosticOf(found: ts.Diagnostic, cellFile: string, lines: numb
   const where = {
     start: positionOf(start),
     end: positionOf(start + length),
-    ...(isCell ? {} : { fileName: basename(file.fileName) }),
+    ...(isCell ? {} : { fileName: relative(dirname(cellFile), file.fileName) }),
   };
   const chain = (message: string | ts.DiagnosticMessageChain, number: number): Diagnostic[] =>
     typeof message === "string"

@@ -17,7 +17,7 @@ export function metadataOf(source: string): CellMetadata {
     ? (tsc.getLeadingCommentRanges(source, 0) ?? [])
         .map(({ pos, end }) => source.slice(pos, end))
         .filter((comment) => comment.startsWith("/**"))
-        .flatMap((comment) => [...comment.matchAll(/@(module|jsx|browser|node)\b[ \t]*([^\s*]*)/g)])
+        .flatMap((comment) => [...comment.matchAll(/@(module|jsx|browser|node)\b[ \t]*([^\s*@]*)/g)])
     : [];
   const mode = tags.findLast(([, tag]) => tag === "browser" || tag === "node")?.[1];
   const module = tags.find(([, tag, name]) => tag === "module" && MODULE_NAME.test(name as string))?.[2];

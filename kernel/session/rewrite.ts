@@ -25,9 +25,9 @@ export function rewriteCell(
   checker: ts.TypeChecker,
   earlier: ts.SourceFile,
 ): ts.TransformerFactory<ts.SourceFile> {
-  const names = (earlier as unknown as { locals?: Map<string, ts.Symbol> }).locals ?? new Map();
-  const isEarlier = (symbol: ts.Symbol | undefined, name: string): boolean => {
-    const own = names.get(name);
+  const names = (earlier as unknown as { locals?: Map<ts.__String, ts.Symbol> }).locals ?? new Map();
+  const isEarlier = (symbol: ts.Symbol | undefined, name: ts.Identifier): boolean => {
+    const own = names.get(name.escapedText);
     return own !== undefined && symbol !== undefined && symbol.declarations?.[0] === own.declarations?.[0];
   };
   const inScope = (name: string) =>
@@ -46,7 +46,7 @@ export function rewriteCell(
 
   return (context) => {
     const earlierName = (node: ts.Identifier): ts.Expression | null =>
-      names.has(node.text) && isEarlier(checker.getSymbolAtLocation(node), node.text)
+      names.has(node.escapedText) && isEarlier(checker.getSymbolAtLocation(node), node)
         ? tsc.setTextRange(inScope(node.text), node)
         : null;
 
@@ -111,7 +111,7 @@ export function rewriteCell(
     const shorthand = (node: ts.ShorthandPropertyAssignment): ts.Node => {
       const { name, objectAssignmentInitializer: initial } = node;
       const fallback = initial && (tsc.visitNode(initial, visit, tsc.isExpression) as ts.Expression);
-      if (!isEarlier(checker.getShorthandAssignmentValueSymbol(node), name.text))
+      if (!isEarlier(checker.getShorthandAssignmentValueSymbol(node), name))
         return factory.updateShorthandPropertyAssignment(node, name, fallback);
       const value = tsc.setTextRange(inScope(name.text), name);
       return factory.createPropertyAssignment(

@@ -7,6 +7,16 @@ export type Binding = readonly [read: () => unknown, write: (value: never) => vo
 export class Scope {
   /** What cells' code sees: a property for each name. */
   readonly names: Record<string, unknown> = {};
+  /** The same as `exports` of a cell, as tslab has it: what is defined there can be defined again. */
+  readonly exports: Record<string, unknown> = new Proxy(this.names, {
+    defineProperty: (names, name, { get, value }) =>
+      Reflect.defineProperty(names, name, {
+        value: get ? get() : value,
+        writable: true,
+        enumerable: true,
+        configurable: true,
+      }),
+  });
 
   /**
    * Makes a cell's names visible; those declared before under the same name are hidden.

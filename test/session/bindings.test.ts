@@ -67,6 +67,14 @@ bindings("names that an interrupted cell has made stay", async () => {
   assert.is(await textOf("turns"), "1");
 });
 
+bindings("names that begin with underscores are names like others", async () => {
+  await run("let _one = 1, __two = 2, ___three = 3; function __sum() { return _one + __two + ___three; }");
+  assert.is(
+    await textOf("__two = 20; const { __two: again } = { __two }; [__sum(), again, ___three].join()"),
+    "'24,20,3'",
+  );
+});
+
 bindings("types, classes, enums and namespaces reach later cells, and are replaced one by one", async () => {
   await run(
     "interface Row { bytes: number } type Maybe = Row | null; enum Kind { Peer, Staged } namespace Deep { export const z = 9; }",

@@ -103,8 +103,10 @@ errors("a type error is explained in one block with its place marked", async () 
   assert.equal(traceback.slice(1), ['  \t{ side: "long" };', "  \t  ^^^^"]);
 });
 
-errors("a syntax error is a TypeScriptError as well", async () => {
+errors("a syntax error is a TypeScriptError as well; other errors of the cell are told with it", async () => {
   assert.match((await errorOf("const = 1")).evalue, /^TS1134/);
+  const { traceback } = await errorOf("let both + nowhere;");
+  assert.match(traceback.join("\n"), /column 10: TS1005[\s\S]*column 12: TS2304/);
 });
 
 errors("a module cell with a type error fails; without, it can be imported", async () => {

@@ -71,6 +71,52 @@ language("a value whose type has no name outside of its package keeps it", async
   assert.is(await textOf("const copy: Mine = mine; copy.n"), "1");
 });
 
+language("exports is what tslab has it be, and a cell may declare what it is given", async () => {
+  await run("let shared = 1; const read = () => shared;");
+  assert.is(
+    await textOf(`exports.shared = 5; exports.made = 6;
+Object.defineProperty(exports, "twice", { value: 1 }); Object.defineProperty(exports, "twice", { value: 2 });
+[read(), exports.made, exports.twice].join()`),
+    "'5,6,2'",
+  );
+  assert.is(
+    await textOf(
+      'const require = 1, __filename = "f", __dirname = "d"; [require, __filename, __dirname].join()',
+    ),
+    "'1,f,d'",
+  );
+  // To later cells they are what this cell made them.
+  assert.is(await textOf("require + __filename"), "'1f'");
+});
+
+language("a type may take the name of an imported value, and the value stays typed", async () => {
+  await run('import { cpus } from "node:os";');
+  await run("type cpus = number;");
+  assert.match((await errorOf("const n: string = cpus().length")).evalue, /^TS2322/);
+  assert.is(await textOf("const c: cpus = cpus().length; typeof c"), "'number'");
+});
+
+language("a module for a browser knows the DOM, and is not run; a cell of Node.js does not", async () => {
+  const module = "/** @browser @module page */ const box = document.createElement('div');";
+  assert.equal((await run(module)).outputs, []);
+  assert.match((await errorOf("document.createElement('div')")).evalue, /^TS2584/);
+  const typed = "/** @browser */ document.querySe";
+  assert.equal(
+    session.complete(typed, typed.length).candidates.map(({ name }) => name),
+    ["querySelector", "querySelectorAll"],
+  );
+  assert.match(session.inspect(typed, typed.indexOf("document") + 1)?.signature ?? "", /document: Document/);
+});
+
+language("tags that follow each other are each read, and a module can go over to JSX", async () => {
+  await run("/** @module part */ export const n = 1;");
+  assert.is(await textOf('import { n } from "./part"; n'), "1");
+  await run(
+    "/** @jsx @module part */ let React: any; const make = () => <div></div>; export const n = 'jsx';",
+  );
+  assert.is(await textOf('import { n } from "./part"; n'), "'jsx'");
+});
+
 language("a syntax error at the end of the cell is told within it", async () => {
   const { traceback } = await errorOf("function open() {\n  return (1");
   assert.match(traceback[0] as string, /line 2, column \d+: TS1005/);

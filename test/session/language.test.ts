@@ -112,6 +112,7 @@ language("what is whole, open and wrong is told apart", () => {
     assert.is(status(code), "incomplete", code);
   for (const code of ["const x = ;", "1 +* 2", "'text", "}"]) assert.is(status(code), "invalid", code);
   assert.is(session.isComplete("function f() {").indent, "  ");
+  assert.is(session.isComplete("function f() {\n  if (x) {\n    }").indent, "  ");
 });
 
 language("completion and inspection know preloaded names, earlier cells and documentation", async () => {

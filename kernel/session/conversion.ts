@@ -1,0 +1,46 @@
+/** One cell through the compiler: what it becomes, and what it declares for later ones. */
+import type { Compiler, Emitted } from "./compiler.js";
+import { type Declaration, declarationsOf, textOf } from "./declarations.js";
+import { type Diagnostic, diagnosticOf } from "./diagnostic.js";
+import { declaredNames, typesOf } from "./names.js";
+import { rewriteCell } from "./rewrite.js";
+
+/** Nothing is emitted, and nothing declared, where something was found. */
+export interface Converted {
+  readonly diagnostics: readonly Diagnostic[];
+  readonly emitted: Emitted | null;
+  /** CommonJS of the modules that the cell imports from its folder, by their path. */
+  readonly modules: ReadonlyMap<string, string>;
+  /** Names that the cell declares and that stand for a value. */
+  readonly values: readonly string[];
+  readonly declarations: readonly Declaration[];
+}
+
+export function converted(compiler: Compiler, earlier: readonly Declaration[], source: string): Converted {
+  const names = declaredNames(source);
+  const text = names.length > 0 ? `${source}\nexport { ${names.join(", ")} };\n` : source;
+  const found = compiler.compile(textOf(earlier), text, rewriteCell);
+  const lines = source.split("\n").length;
+  const diagnostics = found.diagnostics.flatMap((one) => diagnosticOf(one, compiler.cellFile, lines));
+  const { emitted, modules, values, types } = found;
+  if (diagnostics.length > 0 || !emitted)
+    return { diagnostics, emitted: null, modules, values: [], declarations: [] };
+  const written = declarationsOf(
+    emitted.declarations || typesOf(source),
+    (name) => values.has(name),
+    (name) => types.has(name),
+  );
+  const declarations = [...written, ...withoutStatement(written, values)];
+  return { diagnostics, emitted, modules, values: [...values.keys()], declarations };
+}
+
+/** A `var` inside of a block is the cell's, but TypeScript writes no declaration of it; or it could write none at all. */
+function withoutStatement(
+  written: readonly Declaration[],
+  values: ReadonlyMap<string, () => string>,
+): Declaration[] {
+  const known = new Set(written.map(({ name }) => name));
+  return [...values]
+    .filter(([name]) => !known.has(name))
+    .map(([name, type]) => ({ name, value: true, type: false, text: `declare var ${name}: ${type()};` }));
+}
