@@ -8,6 +8,9 @@ import { known, reasonOf, type Told } from "./told.js";
 
 /** Names of programs are the business of whoever runs them; those of services that the checks look for are not. */
 const SERVICES = /^(nv-|nvidia)/;
+/** What else is installed is nobody's business: of the system's libraries only the driver's are noted. */
+const LIBRARIES = /^\/(usr\/)?lib/;
+const DRIVER_LIBRARY = /^libcuda\./;
 
 export interface Noted {
   readonly files: Record<string, Entry>;
@@ -46,7 +49,8 @@ export class NotingRoot implements Root {
       this.noted.files[folder] ??= { folder: true };
       // Processes are noted by what is read of them.
       for (const name of told.value) {
-        if (!/^\d+$/.test(name)) this.noted.files[posix.join(folder, name)] ??= "";
+        if (/^\d+$/.test(name) || (LIBRARIES.test(folder) && !DRIVER_LIBRARY.test(name))) continue;
+        this.noted.files[posix.join(folder, name)] ??= "";
       }
     }
     return told;

@@ -68,6 +68,11 @@ function register(): void {
       const live = doctor({}, "--save", folder);
       const text = readFileSync(join(folder, "machine.json"), "utf8");
       assert.not.match(text, /GPU-[0-9a-f]{8}-/);
+      const libraries = Object.keys(JSON.parse(text).files).filter((path) => /^\/usr\/lib.*\//.test(path));
+      assert.equal(
+        libraries.filter((path) => /\.so|\.a$/.test(path) && !/\/libcuda\.[^/]*$/.test(path)),
+        [],
+      );
       const again = doctor({}, "--snapshot", folder);
       assert.is(again.json.provenance, "recorded");
       assert.is(again.status, live.status);
