@@ -1,15 +1,32 @@
-import { basename, join } from "node:path";
+import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { P2pError, writeFileAtomic } from "../lab/index.js";
-import { makeWritableFolder, type Notebook, readNotebook, renderReport } from "../notebook/index.js";
-import { type Command, notebooksOf, timeoutOf } from "./command.js";
+import {
+  figurePictures,
+  makeWritableFolder,
+  type Notebook,
+  nameOfNotebook,
+  printedPdf,
+  type ReportOptions,
+  readNotebook,
+  renderMarkdown,
+  renderReport,
+  reportFooter,
+  reportParts,
+  requireChromium,
+} from "../notebook/index.js";
+import { type Command, notebooksOf, progress, timeoutOf } from "./command.js";
 import { execute } from "./execute.js";
+
+const FORMATS = ["html", "pdf", "md"] as const;
+type Format = (typeof FORMATS)[number];
 
 export const report: Command = {
   name: "report",
-  usage: "report NOTEBOOK… [--machine M] [--format html] [--out DIR] [--no-execute] [--timeout SECONDS]",
+  usage:
+    "report NOTEBOOK… [--machine M] [--format html|pdf|md] [--out DIR] [--author NAME] [--no-execute] [--no-redact] [--timeout SECONDS]",
   describes:
-    "executes notebooks and writes each as one HTML file that opens offline into DIR (default reports)",
+    "executes notebooks and writes each as one HTML file that opens offline, as PDF, or as Markdown with pictures, into DIR (default reports)",
   async run(args) {
     const { values, positionals } = parseArgs({
       args,
@@ -18,18 +35,16 @@ export const report: Command = {
         machine: { type: "string" },
         format: { type: "string", default: "html" },
         out: { type: "string", default: "reports" },
+        author: { type: "string" },
         "no-execute": { type: "boolean", default: false },
+        "no-redact": { type: "boolean", default: false },
         timeout: { type: "string" },
       },
     });
-    if (values.format !== "html") {
-      throw new P2pError(
-        "usage",
-        `no report format "${values.format}"`,
-        "The format is html; a browser prints it to PDF.",
-      );
-    }
+    const format = formatOf(values.format);
     const limit = timeoutOf(values.timeout);
+    // Before the cells take their minutes.
+    if (format === "pdf") requireChromium("PDF");
     let failed = false;
     for (const file of notebooksOf(positionals)) {
       let notebook: Notebook;
@@ -45,10 +60,55 @@ export const report: Command = {
         failed ||= executed.failures.length > 0;
         notebook = executed.notebook;
       }
-      const target = join(values.out, `${basename(file, ".ipynb")}.html`);
-      writeFileAtomic(target, renderReport(notebook, file));
+      const target = await write(format, notebook, file, values.out, {
+        author: values.author,
+        redact: !values["no-redact"],
+        executedHere: !values["no-execute"],
+        onOmission: (line) => progress(`  ${line}`),
+      });
       process.stdout.write(`${target}\n`);
     }
     return failed ? 1 : 0;
   },
 };
+
+function formatOf(text: string): Format {
+  const format = FORMATS.find((known) => known === text);
+  if (format) return format;
+  throw new P2pError("usage", `no report format "${text}"`, `Choose one of: ${FORMATS.join(", ")}.`);
+}
+
+/** @returns the written file. */
+async function write(
+  format: Format,
+  notebook: Notebook,
+  file: string,
+  out: string,
+  options: ReportOptions,
+): Promise<string> {
+  const target = join(out, `${nameOfNotebook(file)}.${format}`);
+  const html = renderReport(notebook, file, options);
+  if (format === "html") {
+    writeFileAtomic(target, html);
+  } else if (format === "pdf") {
+    writeFileAtomic(target, await printedPdf(html, reportFooter(reportParts(notebook, file, options))));
+  } else {
+    const { text, files } = renderMarkdown(reportParts(notebook, file, options), file, await pictures(html));
+    for (const [path, content] of files) writeFileAtomic(join(out, path), content);
+    writeFileAtomic(target, text);
+  }
+  return target;
+}
+
+/** Markdown goes on without a browser: it says which figures are missing. */
+async function pictures(html: string): Promise<readonly (string | null)[]> {
+  if (!html.includes('class="figure"')) return [];
+  try {
+    return await figurePictures(html);
+  } catch (error) {
+    if (!(error instanceof P2pError && error.code === "not-available")) throw error;
+    progress(`  figures are not drawn: ${error.message}`);
+    progress(`    → ${error.hint}`);
+    return [];
+  }
+}

@@ -1,4 +1,5 @@
 /** Everything that a notebook calls `lab`. */
+export { type OpenedMachine, opened, openedMachines, type RanProgram, ranPrograms } from "./activity.js";
 export { achieved } from "./analyze/achieved.js";
 export { Advice } from "./analyze/advice/advice.js";
 export { type AdviseOptions, advise } from "./analyze/advice/advise.js";
@@ -42,6 +43,7 @@ export { compare } from "./import/compare.js";
 export { Imported } from "./import/importer.js";
 export { type ImportOptions, importFile as import, importFormats } from "./import/index.js";
 export type { GpuState, Machine, Provenance, Run, RunOptions, RunState } from "./machine.js";
+export { fingerprint } from "./machine-fingerprint.js";
 export { topology } from "./machine-topology.js";
 export { type AtomicsOptions, atomics } from "./measure/atomics.js";
 export { type BreakdownOptions, breakdown } from "./measure/breakdown.js";
@@ -69,7 +71,7 @@ export {
 export { verdicts } from "./measure/verdicts.js";
 export { type WhatIfOptions, whatIf } from "./measure/what-if.js";
 export type { Change, Collective, CollectiveResult } from "./model.js";
-export { machines, type OpenMachine, open, opened } from "./open.js";
+export { machines, type OpenMachine, open } from "./open.js";
 export { Program, program } from "./program.js";
 export { onProgress, type Progress, type ProgressListener } from "./progress.js";
 export { mergeRecordings } from "./recording/merge.js";

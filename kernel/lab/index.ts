@@ -12,6 +12,7 @@ export * as aq from "arquero";
 export { op } from "arquero";
 export * as lab from "./api.js";
 export * as cuda from "./cuda.js";
+export { cleaner } from "./doctor/redact.js";
 export { CompileError, CudaError, type ErrorCode, messageOf, P2pError } from "./errors.js";
 export { makeFolder, packagePath, requireWritable, writeFileAtomic } from "./files.js";
 export { setInterruptSignal } from "./interrupt.js";

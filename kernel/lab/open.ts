@@ -1,7 +1,8 @@
 import { existsSync } from "node:fs";
+import { noteAnswer, noteOpened, noteRun } from "./activity.js";
 import { messageOf, P2pError, shown } from "./errors.js";
 import { interruptSignal } from "./interrupt.js";
-import type { Machine, Provenance, Run, RunOptions } from "./machine.js";
+import type { Machine, Run, RunOptions } from "./machine.js";
 import { BackedMachine, backedName } from "./machines/backed.js";
 import { CudaMachine } from "./machines/cuda.js";
 import { RecordedMachine, shippedRecordings } from "./machines/recorded.js";
@@ -19,16 +20,6 @@ import { readTopology } from "./topology/read.js";
 /** The recording that stands in where there are no GPUs. */
 const DEFAULT_RECORDING = "h200x2";
 
-const opens: Provenance[] = [];
-
-/**
- * Provenance of every machine opened in this process, in order, and of a model behind one when it first answered; a report is
- * labelled by it.
- */
-export function opened(): readonly Provenance[] {
-  return opens;
-}
-
 /**
  * Opens a machine.
  * @param spec `auto` (real GPUs with peer access if there are any, otherwise the shipped recording with its twin behind it), `cuda`,
@@ -41,7 +32,7 @@ export function opened(): readonly Provenance[] {
 export async function open(spec?: string): Promise<OpenMachine> {
   const wanted = spec ?? (process.env.P2PLAB_MACHINE || "auto");
   const machine = new OpenMachine(await find(wanted));
-  opens.push(machine.provenance);
+  noteOpened(machine);
   return machine;
 }
 
@@ -180,16 +171,8 @@ export class OpenMachine implements Machine {
     const signal = options?.signal ?? interruptSignal();
     const run = await this.#machine.run(program, { ...options, ...(signal ? { signal } : {}) });
     keepRun(this.#machine, run, options?.trace ?? null);
-    this.#told(run.provenance);
+    noteRun(run);
     return run;
-  }
-
-  /** The first answer of the model behind a recording is told as an opened machine is; one that was changed is still the same. */
-  #told(provenance: Provenance): void {
-    const { kind, source } = provenance;
-    const same = (other: Provenance) =>
-      other.kind === kind && (source.startsWith(other.source) || other.source.startsWith(source));
-    if (!opens.some(same)) opens.push(provenance);
   }
 
   /** See {@link Machine.verdicts}; missing where the machine has none. */
@@ -209,7 +192,7 @@ export class OpenMachine implements Machine {
     return (
       answer &&
       ((wanted) => {
-        this.#told((this.#machine.backedBy?.model() ?? this.#machine).provenance);
+        noteAnswer((this.#machine.backedBy?.model() ?? this.#machine).provenance);
         return answer(wanted);
       })
     );

@@ -4,11 +4,13 @@
  */
 import { type ErrorCode, lab, messageOf, P2pError } from "../lab/index.js";
 import { type CellOutput, type ExecuteResult, Session } from "../session/index.js";
+import { type Activity, machineFacts } from "./run-metadata.js";
 
 /** To the cell process. */
 export type Request =
   | { type: "open"; machine: string | null; record: boolean }
   | { type: "execute"; code: string }
+  | { type: "tell-activity" }
   | { type: "save-recording"; file: string };
 
 /** From the cell process. */
@@ -16,12 +18,15 @@ export type Reply =
   | { type: "ready" }
   | { type: "failed"; message: string; code: ErrorCode | null; hint: string | null }
   | { type: "output"; output: CellOutput }
-  | { type: "done"; result: ExecuteResult; opened: readonly lab.Provenance[] }
+  | { type: "done"; result: ExecuteResult; activity: Activity }
+  | { type: "activity"; activity: Activity }
   | { type: "saved"; programs: number };
 
 let session: Session | null = null;
 /** Machines that were opened before the first cell. */
 let openedBefore = 0;
+/** When the first cell could run: earlier entries of the ledger are another run's. */
+let begun = "";
 
 function send(reply: Reply): void {
   process.send?.(reply);
@@ -35,20 +40,43 @@ async function tryMachine(spec: string | undefined): Promise<void> {
   openedBefore = lab.opened().length;
 }
 
+/** What the cells did so far. Their programs are told once, at the end: hashing them takes its time. */
+function activity(): Omit<Activity, "programs"> {
+  return {
+    machines: lab.opened().slice(openedBefore),
+    opened: lab.openedMachines().slice(openedBefore).map(machineFacts),
+    ledger: ledgerRows(),
+  };
+}
+
+/** A ledger that cannot be read was told to the cell that used it. */
+function ledgerRows(): Activity["ledger"] {
+  try {
+    const rows = lab.ledger().objects() as Activity["ledger"];
+    return rows.filter((row) => String(row.entered) >= begun);
+  } catch (error) {
+    if (error instanceof P2pError) return [];
+    throw error;
+  }
+}
+
 async function handle(request: Request): Promise<void> {
   switch (request.type) {
     case "open":
       await tryMachine(request.machine ?? process.env.P2PLAB_MACHINE);
       if (request.record) lab.startRecording();
       session = await Session.create(request.machine ? { machine: request.machine } : {});
+      begun = new Date().toISOString();
       return send({ type: "ready" });
     case "execute": {
       if (!session) throw new Error("no session is open");
       const result = await session.execute(request.code, {
         onOutput: (output) => send({ type: "output", output }),
       });
-      return send({ type: "done", result, opened: lab.opened().slice(openedBefore) });
+      return send({ type: "done", result, activity: { ...activity(), programs: null } });
     }
+    case "tell-activity":
+      return send({ type: "activity", activity: { ...activity(), programs: lab.ranPrograms() } });
     case "save-recording":
       return send({ type: "saved", programs: lab.saveRecording(request.file) });
   }

@@ -1,5 +1,4 @@
 export { formatNotebook, writeNotebook } from "./canonical.js";
-export { renderDoctorReport } from "./doctor-report.js";
 export { makeWritableFolder } from "./folder.js";
 export {
   installKernel,
@@ -12,15 +11,20 @@ export {
   type Notebook,
   type NotebookCell,
   type NotebookOutput,
+  nameOfNotebook,
   parseNotebook,
   readNotebook,
 } from "./nbformat.js";
-export { plotlyFile } from "./page.js";
-export { renderReport } from "./report.js";
+export { requireChromium } from "./report/chromium.js";
+export { renderDoctorReport } from "./report/doctor.js";
+export { type ReportOptions, renderReport, reportFooter, reportParts } from "./report/html.js";
+export { type MarkdownReport, renderMarkdown } from "./report/markdown.js";
+export { plotlyFile } from "./report/page.js";
+export { figurePictures, printedPdf } from "./report/pdf.js";
+export type { RunMetadata } from "./run-metadata.js";
 export {
   type CellFailure,
   type ExecutedNotebook,
-  type RunMetadata,
   type RunNotebookOptions,
   runNotebook,
 } from "./runner.js";

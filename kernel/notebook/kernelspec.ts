@@ -6,7 +6,7 @@ import { dirname, join, resolve } from "node:path";
 import { messageOf, P2pError, packagePath } from "../lab/index.js";
 import { nodeFlags } from "./cell-runner.js";
 import { makeWritableFolder } from "./folder.js";
-import { plotlyFile } from "./page.js";
+import { plotlyFile } from "./report/page.js";
 
 export const KERNEL_NAME = "p2plab";
 

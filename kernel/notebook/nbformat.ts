@@ -1,6 +1,8 @@
 /** Notebook files (nbformat 4): what they hold, and a reader that says what is wrong with one. */
 import { readFileSync, statSync } from "node:fs";
+import { basename } from "node:path";
 import { type MimeBundle, messageOf, P2pError } from "../lab/index.js";
+import { extracted, isHtml } from "./embedded.js";
 import { jsonErrorPosition } from "./json-position.js";
 
 export type NotebookOutput =
@@ -42,7 +44,15 @@ function factsOf(file: string): { size: number; isFile: boolean } {
   return { size: facts.size, isFile: facts.isFile() };
 }
 
-/** @throws P2pError `notebook` naming the file and what is wrong in it. */
+/** A notebook's name: its file's, without the extension. */
+export function nameOfNotebook(file: string): string {
+  return basename(file).replace(/\.(ipynb|html?)$/i, "");
+}
+
+/**
+ * Reads a notebook file, or the notebook inside a report.
+ * @throws P2pError `notebook` naming the file and what is wrong in it.
+ */
 export function readNotebook(file: string): Notebook {
   let text: string;
   try {
@@ -64,7 +74,7 @@ export function readNotebook(file: string): Notebook {
   return parseNotebook(text, file);
 }
 
-export function parseNotebook(text: string, file: string): Notebook {
+export function parseNotebook(content: string, file: string): Notebook {
   const refuse = (why: string): never => {
     throw new P2pError(
       "notebook",
@@ -72,6 +82,14 @@ export function parseNotebook(text: string, file: string): Notebook {
       "Open it in JupyterLab and save it anew, or fetch it again.",
     );
   };
+  let text = content;
+  if (isHtml(content)) {
+    try {
+      text = extracted(content);
+    } catch (error) {
+      return refuse(messageOf(error));
+    }
+  }
   let json: unknown;
   try {
     json = JSON.parse(text);

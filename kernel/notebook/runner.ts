@@ -1,15 +1,17 @@
 /** Executes notebooks without Jupyter: a fresh process each, outputs stored as a notebook keeps them. */
-import { existsSync, readFileSync, realpathSync } from "node:fs";
-import { basename, dirname, join, resolve } from "node:path";
-import { type lab, P2pError, packagePath } from "../lab/index.js";
-import { digestOf, writeNotebook } from "./canonical.js";
+import { existsSync, realpathSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { P2pError } from "../lab/index.js";
+import { writeNotebook } from "./canonical.js";
 import { CellProcess, CellProcessEnded } from "./cell-runner.js";
 import { makeWritableFolder } from "./folder.js";
-import { type Notebook, type NotebookCell, readNotebook } from "./nbformat.js";
+import { type Notebook, type NotebookCell, nameOfNotebook, readNotebook } from "./nbformat.js";
 import { OutputCollector } from "./outputs.js";
+import { type Activity, runMetadata } from "./run-metadata.js";
 
 const OPEN_TIMEOUT_S = 120;
 const CELL_TIMEOUT_S = 300;
+const LAST_WORDS_S = 30;
 
 export interface RunNotebookOptions {
   /** Folder for the executed notebook and the ledger. */
@@ -46,21 +48,6 @@ export interface ExecutedNotebook {
   readonly recorded: number | null;
 }
 
-/** What the runner leaves in a notebook's metadata under `p2plab`, and a report reads. */
-export interface RunMetadata {
-  /** When it was executed (ISO 8601). */
-  executed: string;
-  /** Version of p2plab. */
-  version: string;
-  /** Every machine that the cells opened, in order. */
-  machines: readonly lab.Provenance[];
-  /** Kind and name of the machine opened last; absent when none was. */
-  provenance?: string;
-  machine?: string;
-  /** Digest of cells and outputs as they were written. */
-  digest: string;
-}
-
 /**
  * Runs a notebook's cells in order and writes the notebook with outputs to `OUT/NAME.ipynb`, also when a cell failed. The
  * input is never changed.
@@ -71,7 +58,7 @@ export async function runNotebook(file: string, options: RunNotebookOptions): Pr
   const notebook = readNotebook(file);
   mustBeTypeScript(notebook, file);
   const out = resolve(options.out);
-  const target = join(out, basename(file));
+  const target = join(out, `${nameOfNotebook(file)}.ipynb`);
   if (existsSync(target) && realpathSync(target) === realpathSync(file)) {
     throw new P2pError(
       "output",
@@ -95,7 +82,7 @@ export async function runNotebook(file: string, options: RunNotebookOptions): Pr
     (output) => collector.add(current, output),
   );
   const failures: CellFailure[] = [];
-  let opened: readonly lab.Provenance[] = [];
+  let activity: Activity = { machines: [], opened: [], programs: null, ledger: [] };
   let recorded: number | null = null;
   try {
     const { machine = null, record } = options;
@@ -111,7 +98,7 @@ export async function runNotebook(file: string, options: RunNotebookOptions): Pr
           options.timeoutS ?? CELL_TIMEOUT_S,
         );
         cell.execution_count = done.result.executionCount;
-        opened = done.opened;
+        activity = done.activity;
         const { error } = done.result;
         if (error) {
           const { ename, evalue, traceback } = error;
@@ -132,6 +119,7 @@ export async function runNotebook(file: string, options: RunNotebookOptions): Pr
       }
       if (cellProcess.ended || (failures.length > 0 && !options.allowErrors)) break;
     }
+    activity = (await lastActivity(cellProcess)) ?? activity;
     if (record !== undefined && failures.length === 0) {
       const file = resolve(record);
       recorded = (await cellProcess.ask({ type: "save-recording", file }, "saved", OPEN_TIMEOUT_S)).programs;
@@ -140,21 +128,20 @@ export async function runNotebook(file: string, options: RunNotebookOptions): Pr
     cellProcess.close();
   }
   for (const cell of cells) cell.outputs = collector.outputsOf(cell);
-  notebook.metadata = { ...notebook.metadata, p2plab: metadataOf(notebook, opened) };
+  notebook.metadata = { ...notebook.metadata, p2plab: runMetadata(notebook, activity) };
   writeNotebook(target, notebook);
   return { file: target, notebook, failures, recorded };
 }
 
-function metadataOf(notebook: Notebook, machines: readonly lab.Provenance[]): RunMetadata {
-  const manifest = JSON.parse(readFileSync(packagePath("package.json"), "utf8")) as { version: string };
-  const last = machines.at(-1);
-  return {
-    executed: new Date().toISOString(),
-    version: manifest.version,
-    machines,
-    ...(last ? { provenance: last.kind, machine: last.machine } : {}),
-    digest: digestOf(notebook.cells),
-  };
+/** Null when the process is gone, or stuck in what a cell left behind. */
+async function lastActivity(cellProcess: CellProcess): Promise<Activity | null> {
+  if (cellProcess.ended) return null;
+  try {
+    return (await cellProcess.ask({ type: "tell-activity" }, "activity", LAST_WORDS_S)).activity;
+  } catch (error) {
+    if (error instanceof CellProcessEnded) return null;
+    throw error;
+  }
 }
 
 function mustBeTypeScript(notebook: Notebook, file: string): void {
@@ -167,7 +154,7 @@ function mustBeTypeScript(notebook: Notebook, file: string): void {
   throw new P2pError(
     "notebook",
     `${file} is a notebook in ${language} (kernel ${kernelspec?.name ?? "unnamed"}), and this runs TypeScript`,
-    "Run it with its own kernel: jupyter execute; or choose the kernel P2P Lab (TypeScript) in JupyterLab.",
+    "Run it with its own kernel: jupyter execute; or choose the kernel P2P Lab (TypeScript) in JupyterLab. A report of what it already shows: p2plab report --no-execute.",
   );
 }
 

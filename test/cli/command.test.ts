@@ -58,7 +58,7 @@ command("what is not understood ends with 2 and says what would be", () => {
     [["run", "x.ipynb", "--machin", "cuda"], /--machin.*[\s\S]*usage: p2plab run/],
     [["run", "x.ipynb", "--timeout", "1e9"], /--timeout 1e9 is not a number of seconds above 0 and up to/],
     [["run", "x.ipynb", "--timeout", "soon"], /--timeout soon is not a number of seconds/],
-    [["report", "x.ipynb", "--format", "pdf"], /no report format "pdf"/],
+    [["report", "x.ipynb", "--format", "odt"], /no report format "odt"/],
     [["matrix", "--metric", "speed", "--machine", "sim:pcie-4"], /no metric "speed"/],
     [["matrix", "--json", "--csv"], /both --json and --csv/],
     [["record", "x.ipynb"], /takes notebooks, or none, and --out FILE/],

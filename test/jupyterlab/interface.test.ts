@@ -5,7 +5,7 @@ import type { Browser, Page } from "playwright-core";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { packagePath } from "../../kernel/lab/index.js";
-import { plotlyFile } from "../../kernel/notebook/page.js";
+import { plotlyFile } from "../../kernel/notebook/index.js";
 import { browser, launch } from "../notebook/browser.js";
 import { NotebookPage, until } from "./notebook-page.js";
 import { jupyterProgram, type LabServer, missingJupyterLab, startJupyterLab } from "./server.js";

@@ -1,59 +1,25 @@
-import { writeFileSync } from "node:fs";
+import { homedir, hostname } from "node:os";
 import { join } from "node:path";
+import { inflateSync } from "node:zlib";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { writeFileAtomic } from "../../kernel/lab/index.js";
-import { type Notebook, renderReport, runNotebook } from "../../kernel/notebook/index.js";
-import { browser, openOffline } from "./browser.js";
+import { lab, type P2pError, writeFileAtomic } from "../../kernel/lab/index.js";
+import {
+  type Notebook,
+  parseNotebook,
+  readNotebook,
+  renderMarkdown,
+  renderReport,
+  reportParts,
+  requireChromium,
+  runNotebook,
+} from "../../kernel/notebook/index.js";
+import { redactedOutputs } from "../../kernel/notebook/redact.js";
+import { findChromium } from "../../kernel/notebook/report/chromium.js";
+import { FIGURE, sample } from "./sample.js";
 import { codeCell, inFolder, markdownCell, notebookOf, write } from "./temporary.js";
 
-export const TIME_LIMIT_S = 240;
-
 const report = suite("reports");
-
-const FIGURE = "application/vnd.plotly.v1+json";
-
-/** A notebook with everything a report shows; nothing in it was executed. */
-function sample(): Notebook {
-  const notebook = notebookOf();
-  const shown = codeCell("const a: number = 1;", "code");
-  shown.execution_count = 7;
-  shown.outputs = [
-    { output_type: "stream", name: "stdout", text: "\u001b[31mred\u001b[0m <b>\n10%\r100%\n" },
-    {
-      output_type: "display_data",
-      data: { [FIGURE]: { data: [{ x: [1, 2], y: [3, 4] }], layout: { title: "</script><img>" } } },
-      metadata: {},
-    },
-    {
-      output_type: "display_data",
-      data: { "image/svg+xml": '<svg id="drawing"><circle r="3"/></svg>' },
-      metadata: {},
-    },
-    {
-      output_type: "display_data",
-      data: { "text/html": "<table><tr><td>cell of a table</td></tr></table>" },
-      metadata: {},
-    },
-    {
-      output_type: "display_data",
-      data: { "text/html": '<img src="https://example.org/tracker.png">' },
-      metadata: {},
-    },
-    {
-      output_type: "error",
-      ename: "E",
-      evalue: "v",
-      traceback: ["\u001b[1mE: v\u001b[0m", "  at Cell In[7], line 1"],
-    },
-  ];
-  notebook.cells = [
-    markdownCell("# 标题 `code` 与 **重点**\n\n<script>alert(1)</script>", "title"),
-    markdownCell("## 测量\n\n![图](picture.svg)\n\n## 测量", "text"),
-    shown,
-  ];
-  return notebook;
-}
 
 report(
   "text, code, tables, drawings, streams and errors stand in it; markdown brings no HTML of its own",
@@ -79,15 +45,87 @@ report("a line break after Chinese text leaves no space, after English one", () 
   assert.match(renderReport(notebook, "x.ipynb"), /<p>第一句。第二句three\nfour<\/p>/);
 });
 
-report("plotly.js stands in it once, and not at all without figures", () => {
-  const version = /plotly\.js v\d/g;
+report("plotly.js stands in it once, packed, and not at all without figures", () => {
   const two = sample();
   two.cells.push(structuredClone(two.cells[2] as Notebook["cells"][number]));
   const html = renderReport(two, "x.ipynb");
-  assert.is(html.match(/MIT License, https:\/\/github\.com\/plotly/g)?.length, 1);
+  const holders = [...html.matchAll(/<script type="text\/plain" id="p2plab-plotly">([^<]*)<\/script>/g)];
+  assert.is(holders.length, 1);
+  const plotly = inflateSync(Buffer.from(holders[0]?.[1] as string, "base64")).toString();
+  assert.match(plotly, /^\/\* plotly\.js, MIT License, https:\/\/github\.com\/plotly/);
+  assert.ok(html.length < 2_100_000, `${html.length} characters`);
   const plain = renderReport(notebookOf("1"), "x.ipynb");
-  assert.ok(plain.length < 20_000, `${plain.length} characters`);
-  assert.not.match(plain, version);
+  assert.ok(plain.length < 30_000, `${plain.length} characters`);
+  assert.not.match(plain, /id="p2plab-plotly"/);
+});
+
+report("formulas are MathML; prices, escaped dollars and code are not formulas", () => {
+  const notebook = notebookOf();
+  notebook.cells = [
+    markdownCell(
+      "一行 $t=\\alpha+n/\\beta$。\n\n$$\n\\frac{1}{2}\n$$\n\n`$y$`, $ a $, \\$x\\$, $5 to $6",
+      "t",
+    ),
+    markdownCell("$\\frac{$", "wrong"),
+  ];
+  const html = renderReport(notebook, "x.ipynb");
+  assert.is(html.match(/<math/g)?.length, 2);
+  assert.match(html, /<math display="block"[^>]*>.*<mfrac>/);
+  assert.match(html, /<code>\$y\$<\/code>, \$ a \$, \$x\$, \$5 to \$6/);
+  assert.match(html, /temml-error/);
+});
+
+report("a notebook of another kernel is shown in its own language, of unknown origin", () => {
+  const notebook = notebookOf("def f(x):\n    return 'a'");
+  notebook.metadata = { kernelspec: { language: "python", name: "python3", display_name: "Python 3" } };
+  const html = renderReport(notebook, "x.ipynb");
+  assert.match(html, /<span class="hljs-keyword">def<\/span>/);
+  assert.match(html, /<div class="origin unknown">/);
+  notebook.metadata = { kernelspec: null, p2plab: { executed: "x", machines: [null], digest: 3 } };
+  assert.match(renderReport(notebook, "x.ipynb"), /<div class="origin unknown">/);
+});
+
+report("outputs of 50 MB leave a line each in it and in the messages", () => {
+  const notebook = sample();
+  const big = codeCell("1", "big");
+  const bundle = (data: Record<string, unknown>) => ({
+    output_type: "display_data" as const,
+    data,
+    metadata: {},
+  });
+  big.outputs = [
+    { output_type: "stream", name: "stdout", text: "x".repeat(50_000_000) },
+    bundle({ "text/html": "y".repeat(50_000_000) }),
+    bundle({ [FIGURE]: { data: [{ y: new Array(5_000_000).fill(1.5) }] } }),
+  ];
+  notebook.cells.push(big);
+  const lines: string[] = [];
+  const html = renderReport(notebook, "x.ipynb", { onOmission: (line) => lines.push(line) });
+  assert.ok(html.length < 2_500_000, `${html.length} characters`);
+  assert.equal(
+    lines.map((line) => line.replace(/[\d.]+ MiB/, "SIZE")),
+    ["of a text", "text/html", FIGURE].map(
+      (what) => `big: SIZE ${what} left out; the notebook has all of it`,
+    ),
+  );
+  assert.is(html.match(/left out of the report; the notebook has/g)?.length, 3);
+});
+
+report("outputs tell no host, home folder, UUID or hardware address, unless told to", () => {
+  const notebook = notebookOf("'visitor-17'");
+  const uuid = "GPU-12345678-1234-1234-1234-123456789abc";
+  const text = `visitor-17 ${homedir()}/x ${uuid} 01:23:45:67:89:ab`;
+  (notebook.cells[0] as { outputs: unknown[] }).outputs = [
+    { output_type: "stream", name: "stdout", text },
+    { output_type: "display_data", data: { "text/html": `<b>${text}</b>` }, metadata: {} },
+  ];
+  const clean = redactedOutputs(notebook, ["visitor-17"]);
+  const shown = JSON.stringify(clean.cells[0]?.outputs);
+  for (const secret of ["visitor-17", homedir(), uuid, "01:23:45"])
+    assert.not(shown.includes(secret), secret);
+  assert.is(clean.cells[0]?.source, "'visitor-17'");
+  assert.match(renderReport(notebook, "x.ipynb", { redact: false }), new RegExp(uuid));
+  assert.not.match(renderReport(notebook, "x.ipynb"), new RegExp(uuid));
 });
 
 report(
@@ -99,89 +137,108 @@ report(
   },
 );
 
-report("the band says simulated, until the notebook is changed", async () => {
-  await inFolder(async (folder) => {
-    const file = write(folder, "n.ipynb", notebookOf("const machine = await lab.open();\n1"));
-    const { notebook } = await runNotebook(file, { out: join(folder, "out"), machine: "sim:hgx-h100-8" });
-    const html = renderReport(notebook, file);
-    assert.match(html, /<div class="origin simulated"><strong>模拟，不是实测 SIMULATED, NOT A MEASUREMENT/);
-    assert.not.match(html, /class="origin measured"/);
-    (notebook.cells[0] as { source: string }).source += " ";
-    const changed = renderReport(notebook, file);
-    assert.match(changed, /<div class="origin unknown"><strong>来源不明：p2plab执行之后又被改动/);
-    assert.not.match(changed, /class="origin simulated"/);
-  });
+report(
+  "an executed notebook says whose it is, what was predicted, claimed and run, and can be run again",
+  async () => {
+    await inFolder(async (folder) => {
+      const cells = [
+        "const machine = await lab.open();\nconst row = await lab.sweep(machine, { from: 0, to: 1, bytes: 8 });",
+        'lab.predict("guess", "4 us").against(8, row);\nlab.predict("open", "1 us");',
+        'lab.claim("range", { says: "in range | here", column: "total_us", between: [0, 1e6] }, row);',
+        'lab.claim("other", { says: "no", holds: false, because: "because" }, row);\nlab.check("exercise", 1, { two: (x) => x === 2 });',
+      ];
+      const source = { ...notebookOf(...cells) };
+      source.metadata = { ...source.metadata, authors: [{ name: "王某" }] };
+      const file = write(folder, "n.ipynb", source);
+      const out = join(folder, "out");
+      const { notebook } = await runNotebook(file, { out, machine: "sim:hgx-h100-8" });
+      const html = renderReport(notebook, file);
+      assert.match(html, /<div class="origin simulated"><strong>模拟，不是实测 SIMULATED, NOT A MEASUREMENT/);
+      assert.not.match(html, /class="origin measured"/);
+      assert.match(html, /<th scope="row">作者 Author<\/th><td>王某<\/td>/);
+      assert.match(renderReport(notebook, file, { author: "李某" }), /<td>李某<\/td>/);
+      assert.match(html, /<td>guess<\/td><td>4<\/td><td>8<\/td><td>× 2<\/td><td>us<\/td>/);
+      assert.match(html, /<td>open<\/td><td>1<\/td><td>未测 open<\/td>/);
+      assert.match(html, /<td>range<\/td><td>in range \| here<\/td><td>✔ 支持 supported<\/td>/);
+      assert.match(html, /<td>other<\/td><td>no<\/td><td>✘ 不支持 refuted<\/td><td>because<\/td>/);
+      assert.match(html, /<td>exercise<\/td><td>✘ 未通过 failed<\/td><td>two<\/td>/);
+      assert.ok(html.includes(lab.transfer({ from: 0, to: 1, bytes: 8 }).hash), "the hash of the program");
+      assert.match(html, new RegExp(`Node\\.js</td><td>${process.versions.node}`));
+      assert.not(html.includes(`<td>${hostname()}</td>`));
+      assert.ok(
+        renderReport(notebook, file, { redact: false, executedHere: true }).includes(
+          `<td>${hostname()}</td>`,
+        ),
+      );
+
+      const page = join(folder, "report.html");
+      writeFileAtomic(page, html);
+      const inside = readNotebook(page);
+      assert.equal(
+        inside.cells.map((cell) => [cell.source, cell.outputs]),
+        cells.map((text) => [text, []]),
+      );
+      assert.is(inside.metadata.p2plab, undefined);
+
+      const markdown = renderMarkdown(reportParts(notebook, file), file, []);
+      assert.match(
+        markdown.text,
+        /^> \*\*模拟，不是实测 SIMULATED, NOT A MEASUREMENT · .*\n\n# n\n\n\| 报告 report/,
+      );
+      assert.match(markdown.text, /\| range \| in range \\\| here \| ✔ 支持 supported \|/);
+
+      (notebook.cells[0] as { source: string }).source += " ";
+      const changed = renderReport(notebook, file);
+      assert.match(changed, /<div class="origin unknown"><strong>来源不明：p2plab执行之后又被改动/);
+      assert.not.match(changed, /class="origin simulated"/);
+      assert.not.match(changed, /id="p2plab-claims"/);
+    });
+  },
+);
+
+report("a page without a notebook inside is refused", () => {
+  for (const [text, why] of [
+    ["<!doctype html><p>hello</p>", /page without a notebook inside/],
+    [renderReport(notebookOf("1"), "x.ipynb").replace(/(id="p2plab-notebook">.{20}).{9}/, "$1"), /damaged/],
+  ] as const) {
+    try {
+      parseNotebook(text, "r.html");
+      assert.unreachable();
+    } catch (error) {
+      assert.is((error as P2pError).code, "notebook");
+      assert.match((error as P2pError).message, why);
+    }
+  }
 });
 
-const reason = await browser.missing();
-if (reason) {
-  report.skip(`skipped: ${reason}`, () => {});
-} else {
-  report(
-    "opened in a browser without network: figures drawn, pictures shown, nothing asked of anyone",
-    async () => {
-      await inFolder(async (folder) => {
-        writeFileSync(
-          join(folder, "picture.svg"),
-          '<svg xmlns="http://www.w3.org/2000/svg" width="40" height="30"><rect width="40" height="30"/></svg>',
-        );
-        const notebook = sample();
-        notebook.cells.push(codeCell("", "second"));
-        (notebook.cells[3] as { outputs: unknown[] }).outputs = [
-          {
-            output_type: "execute_result",
-            data: {
-              [FIGURE]: {
-                data: [
-                  {
-                    type: "heatmap",
-                    z: [
-                      [1, 2],
-                      [3, 4],
-                    ],
-                  },
-                ],
-                layout: {},
-              },
-            },
-            metadata: {},
-            execution_count: 8,
-          },
-        ];
-        const file = join(folder, "sample.html");
-        writeFileAtomic(file, renderReport(notebook, join(folder, "sample.ipynb")));
-        const page = await openOffline(file);
-        assert.equal(page.figures, [
-          { drawn: true, traces: 1, height: 440 },
-          { drawn: true, traces: 1, height: 440 },
-        ]);
-        assert.equal(page.pictures, [{ alt: "图", width: 40 }]);
-        assert.equal(page.requests, []);
-        // The picture of a tracker is refused by the page's own policy, and that alone is said on the console.
-        assert.equal(
-          page.errors.filter((text) => !/violates the following Content Security Policy/.test(text)),
-          [],
-        );
-        assert.is(page.errors.length, 1);
-      });
-    },
-  );
+report("Markdown keeps text as it is, pictures beside it, and says which figures are missing", () => {
+  const notebook = sample();
+  const { text, files } = renderMarkdown(reportParts(notebook, "x.ipynb"), "x.ipynb", ["<svg>one</svg>"]);
+  assert.match(text, /^> \*\*来源不明.*\n>\n> \*\*有1个单元出错/);
+  assert.match(text, /# 标题 `code` 与 \*\*重点\*\*/);
+  assert.match(text, /```typescript\nconst a: number = 1;\n```/);
+  assert.match(text, /!\[.*\]\(x_files\/figure-1\.svg\)/);
+  assert.equal([...files.keys()], ["x_files/figure-1.svg", "x_files/picture-1.svg"]);
+  const bare = renderMarkdown(reportParts(notebook, "x.ipynb"), "x.ipynb", []);
+  assert.match(bare.text, /> 图没有画出来 figure not drawn/);
+  assert.equal([...bare.files.keys()], ["x_files/picture-1.svg"]);
+});
 
-  report("chapter 01 as executed here draws every figure and has no error on its console", async () => {
-    await inFolder(async (folder) => {
-      const { packagePath } = await import("../../kernel/lab/index.js");
-      const source = packagePath("notebooks/01-introduction.ipynb");
-      const { notebook } = await runNotebook(source, { out: folder, machine: "recorded:h200x2" });
-      const file = join(folder, "01.html");
-      writeFileAtomic(file, renderReport(notebook, source));
-      const page = await openOffline(file);
-      assert.ok(page.figures.length >= 3, `${page.figures.length} figures`);
-      for (const figure of page.figures) assert.ok(figure.drawn && figure.traces > 0, JSON.stringify(figure));
-      assert.equal(page.requests, []);
-      assert.equal(page.errors, []);
-      assert.match(page.band, /录制的实测 RECORDED/);
-    });
-  });
-}
+report("without a browser PDF is refused before anything runs, with what to do", () => {
+  assert.is(findChromium({ PATH: "/nowhere", P2PLAB_CHROMIUM: "/nowhere/chromium" }), null);
+  const before = process.env.P2PLAB_CHROMIUM;
+  process.env.P2PLAB_CHROMIUM = "/nowhere/chromium";
+  try {
+    requireChromium("PDF");
+    assert.unreachable();
+  } catch (error) {
+    assert.is((error as P2pError).code, "not-available");
+    assert.match((error as P2pError).message, /P2PLAB_CHROMIUM names \/nowhere\/chromium/);
+    assert.match((error as P2pError).hint, /apt install chromium/);
+  } finally {
+    if (before === undefined) delete process.env.P2PLAB_CHROMIUM;
+    else process.env.P2PLAB_CHROMIUM = before;
+  }
+});
 
 report.run();

@@ -13,6 +13,6 @@ export { paths } from "./paths.js";
 export { rdmaPath } from "./rdma-path.js";
 export { schedule } from "./schedule.js";
 export { sharing } from "./sharing.js";
-export type { FigureOptions } from "./style.js";
+export { type FigureOptions, THEMES } from "./style.js";
 export { timeline } from "./timeline.js";
 export { topology } from "./topology.js";

@@ -73,7 +73,8 @@ export interface Style {
   say(zh: string, en: string): string;
 }
 
-const THEMES = {
+/** Colours that differ between the themes; a page that changes its theme exchanges one for the other. */
+export const THEMES = {
   light: { ink: "#1F2933", faint: "#52606D", grid: "#E4E7EB", paper: "#FFFFFF", alarm: "#B00020" },
   dark: { ink: "#E6EAEF", faint: "#A3ADB8", grid: "#333B45", paper: "#14181D", alarm: "#FF7A85" },
 } as const;

@@ -1,5 +1,6 @@
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
+import { opened } from "../../../kernel/lab/activity.js";
 import { advise } from "../../../kernel/lab/analyze/advice/advise.js";
 import { alphaBeta } from "../../../kernel/lab/analyze/alpha-beta.js";
 import { crossover } from "../../../kernel/lab/analyze/crossover.js";
@@ -12,7 +13,7 @@ import { sweep } from "../../../kernel/lab/measure/sweep.js";
 import { type Table, tableOf } from "../../../kernel/lab/measure/table.js";
 import { transfer } from "../../../kernel/lab/measure/transfer.js";
 import { whatIf } from "../../../kernel/lab/measure/what-if.js";
-import { open, opened } from "../../../kernel/lab/open.js";
+import { open } from "../../../kernel/lab/open.js";
 import * as plot from "../../../kernel/lab/plot/index.js";
 import { FIXED, failure, MIB } from "./helpers.js";
 

@@ -1,8 +1,8 @@
 /** What `lab.doctor()` found, as one HTML file. */
 import { existsSync } from "node:fs";
-import { escapeHtml, lab, plot } from "../lab/index.js";
+import { escapeHtml, lab, plot } from "../../lab/index.js";
+import { provenanceLine } from "./origin.js";
 import { htmlPage, plotlyFile } from "./page.js";
-import { provenanceLine } from "./report-origin.js";
 
 const TITLES = { en: "GPU server check", zh: "GPU服务器体检" } as const;
 

@@ -1,0 +1,102 @@
+/** What this process has done: the machines it opened and the programs that they ran. A report names both. */
+import type { Machine, MachineInfo, Provenance, Run, RunMode } from "./machine.js";
+import type { Program } from "./program.js";
+
+/** A machine as a report names it. */
+export interface OpenedMachine {
+  readonly provenance: Provenance;
+  readonly info: MachineInfo;
+}
+
+/** A program that ran, by which the run can be repeated and compared. */
+export interface RanProgram {
+  /** Sixteen hexadecimal digits, see {@link Program.hash}. */
+  readonly hash: string;
+  readonly mode: RunMode;
+  /** Its statements, a line each; of a long one the first and how many follow. */
+  readonly text: string;
+  /** Kind and specification of the machine that answered. */
+  readonly kind: Provenance["kind"];
+  readonly source: string;
+  /** How often it ran. */
+  readonly runs: number;
+}
+
+/** Statements of a program that are told. */
+const LINES = 12;
+/** Program objects that are kept: a process that goes on for days does not grow by them. */
+const MOST_PROGRAMS = 5000;
+
+const provenances: Provenance[] = [];
+const machines: OpenedMachine[] = [];
+/** By the object itself: hashing takes as long as building a program, so it waits until somebody asks. */
+const ran = new Map<Program, Map<string, { run: Pick<Run, "mode" | "provenance">; runs: number }>>();
+
+/**
+ * Provenance of every machine opened in this process, in order, and of a model behind one when it first answered; a report is
+ * labelled by it.
+ */
+export function opened(): readonly Provenance[] {
+  return provenances;
+}
+
+/** The machines opened in this process, in order, with what was known of each when it was opened. */
+export function openedMachines(): readonly OpenedMachine[] {
+  return machines;
+}
+
+/**
+ * What ran in this process, in order; a program that ran again in the same mode on the same machine counts once. Of a process
+ * that made more than 5000 programs, the first 5000.
+ */
+export function ranPrograms(): readonly RanProgram[] {
+  const told = new Map<string, RanProgram>();
+  for (const [program, ways] of ran) {
+    for (const { run, runs } of ways.values()) {
+      const { mode, provenance } = run;
+      const key = [program.hash, mode, provenance.source].join(" ");
+      const before = told.get(key);
+      told.set(key, {
+        hash: program.hash,
+        mode,
+        text: before?.text ?? shortText(program),
+        kind: provenance.kind,
+        source: provenance.source,
+        runs: (before?.runs ?? 0) + runs,
+      });
+    }
+  }
+  return [...told.values()];
+}
+
+function shortText(program: Program): string {
+  const lines = String(program).split("\n");
+  if (lines.length <= LINES) return lines.join("\n");
+  return [...lines.slice(0, LINES - 1), `… ${lines.length - LINES + 1} more`].join("\n");
+}
+
+export function noteOpened(machine: Machine): void {
+  provenances.push(machine.provenance);
+  machines.push({ provenance: machine.provenance, info: machine.info });
+}
+
+/** The first answer of the model behind a recording is told as an opened machine is; one that was changed is still the same. */
+export function noteAnswer(provenance: Provenance): void {
+  const { kind, source } = provenance;
+  const same = (other: Provenance) =>
+    other.kind === kind && (source.startsWith(other.source) || other.source.startsWith(source));
+  if (!provenances.some(same)) provenances.push(provenance);
+}
+
+export function noteRun({ program, mode, provenance }: Run): void {
+  noteAnswer(provenance);
+  const ways = ran.get(program) ?? new Map();
+  if (ways.size === 0) {
+    if (ran.size >= MOST_PROGRAMS) return;
+    ran.set(program, ways);
+  }
+  const way = `${mode} ${provenance.source}`;
+  const known = ways.get(way);
+  if (known) known.runs++;
+  else ways.set(way, { run: { mode, provenance }, runs: 1 });
+}

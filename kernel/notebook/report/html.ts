@@ -1,0 +1,131 @@
+/** A notebook as one HTML file that opens offline: figures, tables, code, provenance and the notebook itself inside. */
+import { dirname } from "node:path";
+import { escapeHtml } from "../../lab/index.js";
+import { digestOf, formatNotebook } from "../canonical.js";
+import { courseOf } from "../course.js";
+import { embedded } from "../embedded.js";
+import { type Notebook, nameOfNotebook } from "../nbformat.js";
+import { redactedOutputs } from "../redact.js";
+import { type Origin, originOf } from "../run-metadata.js";
+import { appendixSections } from "./appendix.js";
+import { CellRenderer, type Heading } from "./cells.js";
+import { enteredSections } from "./entered.js";
+import { factsTable } from "./facts.js";
+import { originBand, originText } from "./origin.js";
+import { htmlPage } from "./page.js";
+import { type Section, sectionHtml } from "./sections.js";
+import { titleRows } from "./title.js";
+
+export interface ReportOptions {
+  /** Default what the notebook's metadata say. */
+  readonly author?: string | undefined;
+  /** Takes host name, home folder, UUIDs and hardware addresses out of outputs, and leaves this machine's out of the appendix; default true. */
+  readonly redact?: boolean | undefined;
+  /** The cells ran just now, here. */
+  readonly executedHere?: boolean | undefined;
+  /** File beside the page that holds plotly.js; without one it stands in the page. */
+  readonly plotlyBeside?: string | undefined;
+  /** HTML of the ways to other pages. */
+  readonly ways?: string | undefined;
+  /** Told of each output that is too large for a page, a line each. */
+  readonly onOmission?: ((line: string) => void) | undefined;
+}
+
+/** What a report is made of, before it is a page. */
+export interface ReportParts {
+  readonly notebook: Notebook;
+  readonly origin: Origin;
+  readonly name: string;
+  readonly titleRows: readonly (readonly [name: string, value: string | null])[];
+  /** Behind the notebook: predictions, claims, checks, appendix. */
+  readonly sections: readonly Section[];
+}
+
+/** @param file the notebook's; names the report where it has no heading, and pictures are looked for beside it. */
+export function reportParts(whole: Notebook, file: string, options: ReportOptions = {}): ReportParts {
+  // Believed or not by what the run left, not by what is shown of it.
+  const digest = digestOf(whole.cells);
+  const notebook = options.redact === false ? whole : redactedOutputs(whole);
+  const origin = originOf(notebook, digest);
+  const name = nameOfNotebook(file);
+  return {
+    notebook,
+    origin,
+    name,
+    titleRows: titleRows(notebook, origin, { author: options.author, course: courseOf(file) }),
+    sections: [
+      ...enteredSections(origin),
+      ...appendixSections(origin, {
+        redact: options.redact,
+        executedHere: options.executedHere,
+        file: `${name}.html`,
+      }),
+    ],
+  };
+}
+
+/**
+ * Renders a notebook.
+ * @throws P2pError `not-available` when the bundled plotly.js has not been built.
+ */
+export function renderReport(whole: Notebook, file: string, options: ReportOptions = {}): string {
+  const parts = reportParts(whole, file, options);
+  const { notebook, origin, name, sections } = parts;
+  const renderer = new CellRenderer(dirname(file), languageOf(notebook));
+  const cells = notebook.cells.map((cell) => renderer.cell(cell)).join("\n");
+  for (const line of renderer.omissions) options.onOmission?.(line);
+  const { headings, figures } = renderer;
+  return htmlPage({
+    lang: "zh-CN",
+    title: headings[0]?.text ?? name,
+    band: originBand(notebook, origin),
+    contents: contents(headings, sections),
+    body: `${withTitleBlock(cells, headings, name, factsTable(parts.titleRows))}\n${sections.map(sectionHtml).join("\n")}\n${embedded(formatNotebook(unexecuted(notebook)))}`,
+    figures,
+    folds: notebook.cells.some((cell) => cell.cell_type === "code"),
+    ...(options.ways === undefined ? {} : { ways: options.ways }),
+    ...(options.plotlyBeside === undefined ? {} : { plotlyBeside: options.plotlyBeside }),
+  });
+}
+
+/** One line for the foot of every printed page. */
+export function reportFooter({ origin, name }: ReportParts): string {
+  return [name, originText(origin)].filter(Boolean).join(" · ");
+}
+
+/** The block stands under the title, which the notebook's first cell gives, or its name. */
+function withTitleBlock(cells: string, headings: readonly Heading[], name: string, block: string): string {
+  const end = headings[0]?.level === 1 ? cells.indexOf("</h1>") : -1;
+  if (end < 0) return `<h1>${escapeHtml(name)}</h1>\n${block}\n${cells}`;
+  const after = end + "</h1>".length;
+  return `${cells.slice(0, after)}\n${block}\n${cells.slice(after)}`;
+}
+
+/** To run again: cells without what they showed. */
+export function unexecuted(notebook: Notebook): Notebook {
+  const { p2plab: _run, ...metadata } = notebook.metadata;
+  const cells = notebook.cells.map((cell) =>
+    cell.cell_type === "code" ? { ...cell, outputs: [], execution_count: null } : cell,
+  );
+  return { ...notebook, cells, metadata };
+}
+
+export function languageOf(notebook: Notebook): string {
+  const { kernelspec, language_info } = notebook.metadata as {
+    kernelspec?: { language?: unknown } | null;
+    language_info?: { name?: unknown } | null;
+  };
+  const language = kernelspec?.language ?? language_info?.name ?? "typescript";
+  return typeof language === "string" ? language.toLowerCase() : "typescript";
+}
+
+function contents(headings: readonly Heading[], sections: readonly Section[]): string {
+  const all = [...headings, ...sections.map(({ title, anchor }) => ({ level: 2, text: title, anchor }))];
+  const items = all
+    .filter((heading) => heading.level === 2 || heading.level === 3)
+    .map(
+      ({ level, text, anchor }) =>
+        `<li class="level-${level}"><a href="#${escapeHtml(anchor)}">${escapeHtml(text)}</a></li>`,
+    );
+  return `<nav aria-label="目录"><ol>${items.join("")}</ol></nav>`;
+}

@@ -1,0 +1,64 @@
+/** The band on top of a report: where its numbers come from. */
+import { escapeHtml, type lab } from "../../lab/index.js";
+import type { Notebook } from "../nbformat.js";
+import type { Origin } from "../run-metadata.js";
+
+const KINDS: Record<lab.Provenance["kind"], string> = {
+  measured: "实测 MEASURED",
+  recorded: "录制的实测 RECORDED",
+  simulated: "模拟，不是实测 SIMULATED, NOT A MEASUREMENT",
+};
+
+const UNKNOWN = {
+  "not-executed": "来源不明：未由p2plab执行 ORIGIN UNKNOWN: not executed by p2plab",
+  changed: "来源不明：p2plab执行之后又被改动 ORIGIN UNKNOWN: changed since p2plab executed it",
+} as const;
+
+/** One line for each machine that the notebook opened, then one for cells that failed. */
+export function originBand(notebook: Notebook, origin: Origin): string {
+  return [...originLines(origin), ...failureLine(notebook)].join("\n");
+}
+
+/** Kind and name of every machine, for a line of text. */
+export function originText({ run, reason }: Origin): string {
+  if (run === null) return UNKNOWN[reason];
+  return distinct(run.machines)
+    .map(
+      ({ kind, machine, date, source }) =>
+        `${kindText(kind)} · ${machine} · ${date.slice(0, 10)} · ${source}`,
+    )
+    .join("；");
+}
+
+export function kindText(kind: string): string {
+  return Object.hasOwn(KINDS, kind) ? KINDS[kind as lab.Provenance["kind"]] : kind;
+}
+
+function originLines({ run, reason }: Origin): string[] {
+  if (run === null) return [line("unknown", UNKNOWN[reason])];
+  const when = `执行于 ${run.executed.slice(0, 16).replace("T", " ")} UTC · p2plab ${run.version}`;
+  if (run.machines.length === 0) return [line("unknown", "没有打开任何机器 no machine was opened", when)];
+  return distinct(run.machines).map((origin) => provenanceLine(origin, when));
+}
+
+function distinct(machines: readonly lab.Provenance[]): lab.Provenance[] {
+  return [...new Map(machines.map((origin) => [JSON.stringify(origin), origin])).values()];
+}
+
+function failureLine(notebook: Notebook): string[] {
+  const failed = notebook.cells.filter((cell) =>
+    cell.outputs?.some((output) => output.output_type === "error"),
+  );
+  if (failed.length === 0) return [];
+  return [line("failed", `有${failed.length}个单元出错 ${failed.length} CELL(S) FAILED`)];
+}
+
+/** The band of what is all of one provenance. */
+export function provenanceLine({ kind, machine, date, source }: lab.Provenance, when = ""): string {
+  return line(kind, kindText(kind), machine, date.slice(0, 10), source, when);
+}
+
+function line(kind: string, headline: string, ...facts: string[]): string {
+  const spans = facts.filter(Boolean).map((fact) => `<span>${escapeHtml(fact)}</span>`);
+  return `<div class="origin ${escapeHtml(kind)}"><strong>${escapeHtml(headline)}</strong>${spans.join("")}</div>`;
+}

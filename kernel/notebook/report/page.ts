@@ -1,0 +1,91 @@
+/** An HTML page that asks the network nothing, around whatever a report holds. */
+import { existsSync, readFileSync } from "node:fs";
+import { escapeHtml, P2pError, packagePath } from "../../lab/index.js";
+import { PAGE_SCRIPT, packed } from "./page-script.js";
+import { REPORT_CSS } from "./style.js";
+
+/** Where the build puts the minified plotly.js. */
+export function plotlyFile(): string {
+  return packagePath("dist/assets/plotly.min.js");
+}
+
+/** Browsers then refuse every request, whatever an output holds. @param beside pages of one folder may load scripts from it. */
+function policy(beside: boolean): string {
+  const scripts = `'unsafe-inline' 'unsafe-eval'${beside ? " 'self' file:" : ""}`;
+  return `default-src 'none'; script-src ${scripts}; style-src 'unsafe-inline'; img-src data: blob:; font-src data:; worker-src blob:; base-uri 'none'; form-action 'none'`;
+}
+
+export interface Page {
+  /** Language of its text, such as `zh-CN`. */
+  readonly lang: string;
+  readonly title: string;
+  /** HTML that stays on top: where the numbers come from. */
+  readonly band: string;
+  /** HTML of the table of contents; empty for none. */
+  readonly contents: string;
+  readonly body: string;
+  /** Plotly figures for the places `p2plab-figure-0` and on. */
+  readonly figures: readonly unknown[];
+  /** HTML between band and contents: ways to other pages. */
+  readonly ways?: string;
+  /** File beside the page that holds plotly.js; without one it stands in the page. */
+  readonly plotlyBeside?: string;
+  /** Whether there is code to open and close. */
+  readonly folds?: boolean;
+}
+
+/** @throws P2pError `not-available` when there are figures and the bundled plotly.js has not been built. */
+export function htmlPage(page: Page): string {
+  const { lang, title, band, contents, body, figures, plotlyBeside } = page;
+  return `<!doctype html>
+<html lang="${escapeHtml(lang)}">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="${policy(plotlyBeside !== undefined)}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="generator" content="p2plab">
+<title>${escapeHtml(title)}</title>
+<style>${REPORT_CSS}</style>
+</head>
+<body>
+<header>
+${band}
+</header>
+<div class="tools">${page.ways ?? ""}${page.folds ? FOLDS : ""}<button type="button" data-does="theme">明暗 theme</button></div>
+<div class="page">
+${contents}
+<main>
+${body}
+</main>
+</div>
+${figures.length > 0 ? drawing(figures, plotlyBeside) : ""}
+<script>${PAGE_SCRIPT}</script>
+</body>
+</html>
+`;
+}
+
+const FOLDS = `<button type="button" data-does="open">展开代码 open code</button><button type="button" data-does="close">收起代码 close code</button>`;
+
+/** The figures' data and what draws them, each once. */
+function drawing(figures: readonly unknown[], beside: string | undefined): string {
+  const plotly =
+    beside === undefined
+      ? packedScript("p2plab-plotly", plotlySource())
+      : `<script src="${escapeHtml(beside)}"></script>`;
+  return `<noscript><p class="undrawn">图需要JavaScript。 Figures need JavaScript.</p></noscript>
+${packedScript("p2plab-figures", JSON.stringify(figures))}
+${plotly}`;
+}
+
+function packedScript(id: string, text: string): string {
+  return `<script type="text/plain" id="${id}">${packed(text)}</script>`;
+}
+
+function plotlySource(): string {
+  if (!existsSync(plotlyFile())) {
+    throw new P2pError("not-available", `${plotlyFile()} is missing`, "Build it: npm run build.");
+  }
+  return readFileSync(plotlyFile(), "utf8");
+}
