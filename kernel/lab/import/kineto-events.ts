@@ -4,18 +4,7 @@ import { apiName, endsOf, isHostSync } from "./cuda-names.js";
 import { Lanes } from "./lanes.js";
 import type { Skipped } from "./skipped.js";
 import { Draft, type TimelineBuilder } from "./timeline-builder.js";
-
-/** What of an event is looked at. */
-interface TraceEvent {
-  readonly ph?: unknown;
-  readonly cat?: unknown;
-  readonly name?: unknown;
-  readonly pid?: unknown;
-  readonly tid?: unknown;
-  readonly ts?: unknown;
-  readonly dur?: unknown;
-  readonly args?: unknown;
-}
+import { type TraceEvent, XlaLanes } from "./xla-events.js";
 
 /** Categories as they are written today, and in traces of before 2022. */
 const CATEGORIES: Readonly<
@@ -47,6 +36,8 @@ export class KinetoEvents {
   /** Of the first event, microseconds since the trace's base; times are counted from it, so that nanoseconds stay exact. */
   zeroUs: number | null = null;
   waits = 0;
+  /** Lanes of XLA's profiler, whose traces have no categories. */
+  readonly xla = new XlaLanes();
   readonly #builder: TimelineBuilder;
   readonly #skipped: Skipped;
   readonly #lanes = new Lanes(false);
@@ -69,6 +60,8 @@ export class KinetoEvents {
       const durationNs = numberOf(event.dur) * 1e3;
       if (startNs === null || !(durationNs >= 0)) this.#skipped.add("events without a time");
       else this.#span(event, startNs, startNs + durationNs);
+    } else if (ph === "M") {
+      this.xla.name(event);
     } else if (ph === "B" || ph === "E") {
       this.#half(event, this.#timeOf(event, text));
     }
@@ -115,7 +108,8 @@ export class KinetoEvents {
     this.#span({ ...begun.event, args: { ...argsOf(begun.event), ...argsOf(event) } }, begun.ns, ns);
   }
 
-  #span(event: TraceEvent, startNs: number, endNs: number): void {
+  #span(printed: TraceEvent, startNs: number, endNs: number): void {
+    const event = this.xla.translated(printed) ?? printed;
     const category = typeof event.cat === "string" ? event.cat.toLowerCase() : "";
     const kind = Object.hasOwn(CATEGORIES, category) ? CATEGORIES[category] : undefined;
     if (kind === undefined) {

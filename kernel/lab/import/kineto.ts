@@ -10,6 +10,7 @@ import { timelineTables } from "./timeline-tables.js";
 
 const FORMAT = "kineto";
 const TITLE = "trace of torch.profiler (Kineto, Chrome trace JSON)";
+const XLA_TITLE = "trace of XLA's profiler (TensorFlow, JAX; Chrome trace JSON)";
 /** More spans fit no notebook's memory. */
 const MOST_SPANS = 5_000_000;
 /** A file that unpacks to more is taken for one made to fill the memory. */
@@ -17,7 +18,7 @@ const MOST_BYTES = 16 * 2 ** 30;
 const MOST_DAMAGED = 1000;
 
 /**
- * Kineto's traces, plain or gzip, of all ages: read piece by piece, so that size does not matter. Names of users, hosts and jobs, which newer
+ * Kineto's traces, plain or gzip, of all ages, and those of XLA's profiler: read piece by piece, so that size does not matter. Names of users, hosts and jobs, which newer
  * traces hold, are not read.
  */
 export const importer: Importer = {
@@ -43,12 +44,15 @@ export const importer: Importer = {
     const gpu = timeline.details?.device.some((device) => device >= 0);
     return new Imported({
       format: FORMAT,
-      title: TITLE,
+      title: trace.xla ? XLA_TITLE : TITLE,
       version: versionOf(members),
       tables: { ...timelineTables(timeline), devices: deviceTable(devices, origin) },
       timeline,
       notes: [
         ...(gpu ? [] : ["the trace holds no work on a GPU: it was taken without CUDA activities"]),
+        ...(trace.xla
+          ? ["XLA's profiler writes down streams and calls; lanes that it sums up from them were left out"]
+          : []),
         ...notes,
         ...skipped.notes(),
       ],
@@ -64,6 +68,8 @@ interface Trace {
   readonly members: ReadonlyMap<string, unknown>;
   readonly notes: readonly string[];
   readonly zeroUs: number | null;
+  /** Whether events are those of XLA's profiler. */
+  readonly xla: boolean;
 }
 
 /** Only these members are looked at. */
@@ -126,7 +132,7 @@ async function readTrace(source: ImportSource): Promise<Trace> {
     notes.push(`the file ends in the middle of the trace, behind ${count} events: the rest is missing`);
   }
   if (count === 0) notes.push("the trace holds no event");
-  return { builder, skipped, members, notes, zeroUs: events.zeroUs };
+  return { builder, skipped, members, notes, zeroUs: events.zeroUs, xla: events.xla.count > 0 };
 }
 
 function stopReason(spans: number, bytes: number, damaged: number): string | null {

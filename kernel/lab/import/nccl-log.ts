@@ -217,11 +217,13 @@ class Reader {
     }
     const path = /^((?:GPU|NET|NVS|NIC)\/\S{1,60}) :(.+)$/.exec(text);
     if (!path) return null;
+    let found = false;
     for (const [, to, hops, gbps, type] of (path[2] as string)
       .slice(0, 200_000)
       .matchAll(
         /((?:GPU|NET|NVS|NIC|CPU|PCI|GIN)\/[^\s(]{1,60}) \((\d{1,4})\/([\d.]{1,12})\/([A-Z\d]{2,4})\)/g,
       )) {
+      found = true;
       this.paths.add({
         from: path[1] as string,
         to: to as string,
@@ -230,7 +232,7 @@ class Reader {
         type: type as string,
       });
     }
-    return "path";
+    return found ? "path" : null;
   }
 
   #graph(text: string): string | null {

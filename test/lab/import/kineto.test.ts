@@ -106,6 +106,41 @@ test("of a cut or damaged trace the rest is read, and what is missing is said", 
   assert.match(String(cpu), /no work on a GPU/);
 });
 
+test("XLA's profiler: work on the lanes of streams, sizes and ends from its words, nothing twice", async () => {
+  const name = (pid: number, what: string, text: string, tid?: number) =>
+    JSON.stringify({ ph: "M", pid, tid, name: what, args: { name: text } });
+  const work = (tid: number, ts: number, what: string, args: object, pid = 2) =>
+    JSON.stringify({ ph: "X", pid, tid, ts, dur: 4.5, name: what, args });
+  const imported = await read(
+    kinetoTrace([
+      name(1, "process_name", "/host:CPU"),
+      name(2, "process_name", "/device:GPU:1"),
+      name(2, "thread_name", "Stream #14(MemcpyP2P)", 14),
+      name(2, "thread_name", "XLA Ops", 90),
+      work(7, 10, "cuMemcpyPeerAsync", { correlation_id: "77" }, 1),
+      work(8, 11, "ThunkExecutor", {}, 1),
+      work(14, 16.5, "MemcpyP2P", {
+        correlation_id: "77",
+        memcpy_details: "kind_src:device kind_dst:device size:1048576 dest:3 async:1",
+      }),
+      work(14, 30, "fusion_3", { correlation_id: "78" }),
+      work(90, 30, "fusion.3", {}),
+    ]),
+  );
+  assert.equal(
+    spansOf(imported).map(({ kind, name: what, lane, bytes }) => [kind, what, lane, bytes]),
+    [
+      ["api", "cuMemcpyPeerAsync", "host thread 7", 0],
+      ["copy", "Memcpy PtoP", "GPU 1 stream 14", 2 ** 20],
+      ["kernel", "fusion_3", "GPU 1 stream 14", 0],
+    ],
+  );
+  assert.equal([imported.timeline?.details?.from[1], imported.timeline?.details?.to[1]], [1, 3]);
+  const launch = timelines.launches(imported).object() as Record<string, unknown>;
+  assert.equal([launch.work, launch.start_median_us], ["PtoP", 6.5]);
+  assert.match(imported.title, /XLA/);
+});
+
 test("what is no trace is refused", async () => {
   for (const text of ["", "not json", '{"a": 1', '{"traceEvents": [', '{"traceEvents": [{"ph"']) {
     try {
