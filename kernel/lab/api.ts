@@ -49,6 +49,7 @@ export { type AtomicsOptions, atomics } from "./measure/atomics.js";
 export { type BreakdownOptions, breakdown } from "./measure/breakdown.js";
 export { type CollectivesOptions, collectives } from "./measure/collectives.js";
 export { type FencesOptions, fences } from "./measure/fences.js";
+export { HostTime, type TimeOptions, time } from "./measure/host-time.js";
 export { type LitmusOptions, litmus } from "./measure/litmus.js";
 export { type LoadLatencyOptions, loadLatency } from "./measure/load-latency.js";
 export { type MatrixOptions, matrix } from "./measure/matrix.js";
@@ -68,6 +69,7 @@ export {
   type TransferOptions,
   transfer,
 } from "./measure/transfer.js";
+export { vars } from "./measure/variables.js";
 export { verdicts } from "./measure/verdicts.js";
 export { type WhatIfOptions, whatIf } from "./measure/what-if.js";
 export type { Change, Collective, CollectiveResult } from "./model.js";

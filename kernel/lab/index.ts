@@ -16,6 +16,7 @@ export { cleaner } from "./doctor/redact.js";
 export { CompileError, CudaError, type ErrorCode, messageOf, P2pError } from "./errors.js";
 export { makeFolder, packagePath, requireWritable, writeFileAtomic } from "./files.js";
 export { setInterruptSignal } from "./interrupt.js";
+export { onVariables, type Variable } from "./measure/variables.js";
 export * as plot from "./plot/index.js";
 export { onProgress, type Progress } from "./progress.js";
 export { escapeHtml, type MimeBundle, richDisplay } from "./rich.js";

@@ -3,6 +3,7 @@ import { inspect } from "node:util";
 import { type MimeBundle, richDisplay } from "../lab/index.js";
 import { PLOTLY_MIME, plotlyHtml } from "./figure.js";
 import { isTable, tableBundle } from "./table.js";
+import { isRun, numbersLine, runBundle } from "./values.js";
 
 /** The bundle of any value: its own, if it has one; a table, a figure; otherwise its text. */
 export function bundleOf(value: unknown): MimeBundle | Promise<MimeBundle> {
@@ -14,7 +15,9 @@ export function bundleOf(value: unknown): MimeBundle | Promise<MimeBundle> {
       : ownBundle(bundle, value);
   }
   if (isTable(value)) return tableBundle(value);
-  return { "text/plain": textOf(value) };
+  if (isRun(value)) return runBundle(value);
+  const line = numbersLine(value);
+  return { "text/plain": line === null ? textOf(value) : `${textOf(value)}\n(${line})` };
 }
 
 function ownBundle(bundle: unknown, value: unknown): MimeBundle {

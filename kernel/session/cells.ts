@@ -56,6 +56,8 @@ export class Cells {
     resolve(name: string): string;
   };
   #declared: readonly Declaration[] = [];
+  /** The declarations of what cells have from the beginning. */
+  #given: ReadonlySet<string> = new Set();
   #serial = 0;
   #interrupt: ((error: Error) => void) | null = null;
 
@@ -92,6 +94,14 @@ export class Cells {
       () => true,
       () => true,
     );
+    this.#given = new Set(this.#declared.map(({ text }) => text));
+  }
+
+  /** What cells have declared and later cells see, in the order of declaration; names of the beginning are left out. */
+  variables(): { name: string; read(): unknown }[] {
+    const own = this.#declared.filter(({ value, text }) => value && !this.#given.has(text));
+    const names = new Set(own.map(({ name }) => name));
+    return [...names].map((name) => ({ name, read: () => this.scope.names[name] }));
   }
 
   /** @param count the cell's execution count; null when it is not counted. */

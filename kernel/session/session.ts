@@ -1,5 +1,5 @@
 /** One TypeScript session: cells in, outputs out. */
-import { type MimeBundle, onProgress, P2pError, setInterruptSignal } from "../lab/index.js";
+import { type MimeBundle, onProgress, onVariables, P2pError, setInterruptSignal } from "../lab/index.js";
 import { type Completion, completionOf, type Inspection, inspectionOf } from "./assistance.js";
 import { bundleOf } from "./bundle.js";
 import { captureStreams } from "./capture.js";
@@ -61,7 +61,8 @@ export class Session {
 
   private constructor(cells: Cells) {
     this.#cells = cells;
-    this.#release = [captureStreams(), forbidExit(), hideAttached()];
+    this.#release = [captureStreams(), forbidExit(), hideAttached(), () => onVariables(null)];
+    onVariables(() => cells.variables());
     process.on("uncaughtException", this.#stray);
     process.on("unhandledRejection", this.#stray);
     this.#housekeep();

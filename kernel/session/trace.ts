@@ -103,7 +103,7 @@ function framesOf(error: Error, sources: CellSources): string[] {
       const place = placeOf(cell, Number(row) - 1, Number(column) - 1, name, !inCell);
       inCell ||= place.length > 0;
       frames.push(...place);
-    } else if (!KERNEL.test(file) && !(error instanceof P2pError && LIBRARY.test(file))) {
+    } else if (!KERNEL.test(file) && !(LIBRARY.test(file) && (inCell || error instanceof P2pError))) {
       frames.push(line.replace(/^\s*/, "  "));
     }
   }
