@@ -84,5 +84,11 @@ async function main(args: string[]): Promise<number> {
   }
 }
 
+// A reader that has seen enough, such as head, closes the pipe: that is no failure.
+process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+  if (error.code !== "EPIPE") throw error;
+  process.exit();
+});
+
 // Not process.exit: a pipe that reads slowly still gets everything.
 process.exitCode = await main(process.argv.slice(2));

@@ -65,6 +65,22 @@ test("standard input is read for a dash", () => {
   assert.match(p2plab(["-", "--csv"], UCX_CSV).stdout, /^test,name,final/);
 });
 
+if (process.platform === "win32") {
+  test.skip("skipped (optional): there is no sh", () => {});
+} else {
+  test("a reader that closes the pipe, such as head, is no failure", () => {
+    const [header, row] = UCX_CSV.split("\n") as [string, string];
+    const long = join(folder, "long.csv");
+    writeFileSync(long, [header, ...new Array<string>(4000).fill(row)].join("\n"));
+    const main = packagePath("dist/kernel/cli/main.js");
+    const piped = '"$0" "$1" import "$2" --json | head -c 10';
+    const { stdout, stderr } = spawnSync("sh", ["-c", piped, process.execPath, main, long], {
+      encoding: "utf8",
+    });
+    assert.equal([stdout.length, stderr], [10, ""]);
+  });
+}
+
 test("what cannot be read is told with what to do, and ends with 1 or 2", () => {
   const lost = p2plab([join(folder, "none")]);
   assert.is(lost.status, 1);
