@@ -6,6 +6,7 @@ import { dirname, join, resolve } from "node:path";
 import { messageOf, P2pError, packagePath } from "../lab/index.js";
 import { nodeFlags } from "./cell-runner.js";
 import { makeWritableFolder } from "./folder.js";
+import { LOGO_PNG, LOGO_SVG } from "./logo.js";
 import { plotlyFile } from "./report/page.js";
 
 export const KERNEL_NAME = "p2plab";
@@ -51,7 +52,9 @@ export function installKernel(location: KernelLocation): string {
   try {
     mkdirSync(staging);
     writeFileSync(join(staging, "kernel.json"), `${JSON.stringify(kernelJson(), null, 1)}\n`);
-    writeFileSync(join(staging, "logo-svg.svg"), LOGO);
+    writeFileSync(join(staging, "logo-svg.svg"), LOGO_SVG);
+    for (const [side, picture] of Object.entries(LOGO_PNG))
+      writeFileSync(join(staging, `logo-${side}x${side}.png`), Buffer.from(picture, "base64"));
     cpSync(plotlyFile(), join(staging, "plotly.min.js"));
     rmSync(folder, { recursive: true, force: true });
     renameSync(staging, folder);
@@ -105,6 +108,3 @@ function startCommand(): string[] {
     ? [...node, packagePath("dist/kernel/jupyter/main.js"), "{connection_file}"]
     : ["/bin/sh", packagePath("kernel/jupyter/start.sh"), "{connection_file}", ...node];
 }
-
-const LOGO = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 64 64"><rect width="64" height="64" rx="12" fill="#0072B2"/><rect x="9" y="24" width="17" height="17" rx="3" fill="#fff"/><rect x="38" y="24" width="17" height="17" rx="3" fill="#fff"/><path d="M26 29h12M38 36H26" stroke="#E69F00" stroke-width="3.5"/></svg>
-`;

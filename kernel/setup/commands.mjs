@@ -13,7 +13,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
-import { environment, kernelspec, pythonEnvironment } from "./python.mjs";
+import { environment, kernelspec, languagePack, pythonEnvironment } from "./python.mjs";
 import {
   answers,
   filesUnder,
@@ -175,6 +175,7 @@ async function setUp(python) {
 async function pythonReady(python) {
   try {
     await pythonEnvironment();
+    await languagePack();
     return true;
   } catch (error) {
     if (python === "needed" || !(error instanceof SetupError)) throw error;

@@ -1,7 +1,20 @@
 // The Python environment that JupyterLab lives in: the active conda one, otherwise .venv; and the kernelspec in it.
-import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { answers, hashOf, logged, onPath, ROOT, SetupError, say, step, WINDOWS } from "./steps.mjs";
+import {
+  answers,
+  hashOf,
+  logged,
+  onPath,
+  ROOT,
+  readStamps,
+  SetupError,
+  STATE,
+  say,
+  step,
+  WINDOWS,
+  writeStamp,
+} from "./steps.mjs";
 
 /** Where JupyterLab is or will be; `conda` is the program that installs there, null for a virtual environment. */
 export function environment() {
@@ -65,6 +78,49 @@ export async function pythonEnvironment() {
     does: `${list.map(({ name }) => name).join(", ")} into ${conda ? prefix : ".venv"}`,
     action: () => (conda ? byConda(conda, prefix, python, list) : byPip(prefix, python, list)),
   });
+}
+
+const LANGUAGE_PACK = "jupyterlab-language-pack-zh-CN";
+
+/**
+ * JupyterLab's own interface in Chinese, as the course is. Not every index has the pack: then it stays English, which is said
+ * once. In a conda environment, which serves other work as well, the language is left to whoever owns it.
+ */
+export async function languagePack() {
+  const { conda, prefix, python } = environment();
+  const name = "language pack";
+  const hash = hashOf(["environment.yml"], { more: prefix });
+  if (readStamps()[name] === hash) return;
+  const began = performance.now();
+  try {
+    await (conda
+      ? logged("language", conda, [
+          ...["install", "--yes", "--prefix", prefix, "--channel", "conda-forge", "--override-channels"],
+          LANGUAGE_PACK.toLowerCase(),
+        ])
+      : logged("language", python, [
+          ...["-m", "pip", "install", "--retries", "1", "--timeout", "5", "--disable-pip-version-check"],
+          LANGUAGE_PACK,
+        ]));
+    if (!conda) setLocale(prefix);
+    say(`  ✓ ${name} (${((performance.now() - began) / 1000).toFixed(1)} s)`);
+  } catch (error) {
+    if (!(error instanceof SetupError)) throw error;
+    say(
+      `  – ${name}: ${LANGUAGE_PACK} cannot be had here (${join(STATE, "language.log")}), so JupyterLab's menus stay English`,
+    );
+  }
+  writeStamp(name, hash);
+}
+
+/** The default of a Python environment of our own; what a user chooses in Settings → Language comes before it. */
+function setLocale(prefix) {
+  const folder = join(prefix, "share/jupyter/lab/settings");
+  const file = join(folder, "overrides.json");
+  if (existsSync(file)) return;
+  mkdirSync(folder, { recursive: true });
+  const settings = { "@jupyterlab/translation-extension:plugin": { locale: "zh_CN" } };
+  writeFileSync(file, `${JSON.stringify(settings, null, 1)}\n`);
 }
 
 function hasJupyterLab(prefix) {

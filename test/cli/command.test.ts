@@ -272,7 +272,13 @@ command("kernel install writes a kernelspec with absolute paths; uninstall remov
     const installed = p2plab(["kernel", "install", "--prefix", folder]);
     const spec = join(folder, "share/jupyter/kernels/p2plab");
     assert.is(installed.stdout, `installed ${spec}\n`);
-    assert.equal(readdirSync(spec).sort(), ["kernel.json", "logo-svg.svg", "plotly.min.js"]);
+    assert.equal(readdirSync(spec).sort(), [
+      "kernel.json",
+      "logo-32x32.png",
+      "logo-64x64.png",
+      "logo-svg.svg",
+      "plotly.min.js",
+    ]);
     const kernel = JSON.parse(readFileSync(join(spec, "kernel.json"), "utf8")) as Record<string, unknown>;
     const argv = kernel.argv as string[];
     assert.equal(argv.slice(0, 4), [

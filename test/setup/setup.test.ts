@@ -242,6 +242,29 @@ setup("where a conda environment is active, its own program installs what is mis
   });
 });
 
+setup("JupyterLab's language pack is asked for once, and done without where no index has it", async () => {
+  await inCopy((root) => {
+    const bin = join(root, ".venv/bin");
+    mkdirSync(bin, { recursive: true });
+    const { CONDA_PREFIX: _, ...env } = process.env;
+    const pack = (exit: number) => {
+      writeFileSync(join(bin, "python"), `#!/bin/sh\nprintf '%s\\n' "$@" >> "${root}/asked"\nexit ${exit}\n`);
+      chmodSync(join(bin, "python"), 0o755);
+      return run(root, "const unlock = await steps.lock(); await python.languagePack(); unlock();", env);
+    };
+    const overrides = join(root, ".venv/share/jupyter/lab/settings/overrides.json");
+    const refused = pack(1);
+    assert.is(refused.status, 0, refused.stderr);
+    assert.match(refused.stderr, /^ {2}– language pack: .* cannot be had here .*menus stay English\n$/);
+    assert.not(existsSync(overrides));
+    assert.is(pack(0).stderr, "");
+    assert.is(readFileSync(join(root, "asked"), "utf8").match(/language-pack-zh-CN/g)?.length, 1);
+    rmSync(join(root, ".p2plab/stamps.json"));
+    assert.match(pack(0).stderr, /✓ language pack/);
+    assert.match(readFileSync(overrides, "utf8"), /"locale": "zh_CN"/);
+  });
+});
+
 setup("without Python the message names the package to install and the way without it", async () => {
   await inCopy((root) => {
     const { CONDA_PREFIX: _, ...rest } = process.env;
