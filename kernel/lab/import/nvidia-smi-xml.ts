@@ -93,7 +93,12 @@ export const importer: Importer = {
     const version = /nvsmi_device_(v\d{1,3})\.dtd/.exec(text)?.[1] ?? null;
     const date = monthDate(valueAt(root, "timestamp") ?? "");
     const missing = new Map<string, Set<string>>();
-    const rows = gpus.map((gpu, index) => ({ gpu: index, ...rowOf(gpu, missing), ...reasonsOf(gpu) }));
+    const rows = gpus.map((gpu, index) => ({
+      gpu: index,
+      ...rowOf(gpu, missing),
+      ...reasonsOf(gpu),
+      mig_devices: migDevicesOf(gpu),
+    }));
     const origin = {
       machine: machineOf(rows.map((row) => (row as Record<string, Value>).name as string | null)),
       date,
@@ -104,6 +109,12 @@ export const importer: Importer = {
       "The file does not say how GPUs are joined.",
     ];
     if (date === null) notes.push("The file does not say when it was written.");
+    const split = rows.filter(({ mig_devices: devices }) => devices !== null && devices > 0);
+    if (split.length > 0) {
+      notes.push(
+        `Split into MIG devices, which are counted and not listed: GPU ${split.map(({ gpu }) => gpu).join(", ")}.`,
+      );
+    }
     const attached = numberIn(valueAt(root, "attached_gpus") ?? "");
     if (attached !== null && attached !== gpus.length) {
       notes.push(
@@ -171,6 +182,12 @@ function reasonsOf(gpu: Element): Record<string, Value> {
     .filter((child) => child.text.trim() === "Active")
     .map((child) => child.name.replace(/^clocks_(?:event|throttle)_reason_/, ""));
   return { clocks_events: active.join(" ") };
+}
+
+/** Null where the file has no list of them, as that of a GPU without MIG. */
+function migDevicesOf(gpu: Element): number | null {
+  const list = childOf(gpu, "mig_devices");
+  return list ? list.children.filter((child) => child.name === "mig_device").length : null;
 }
 
 function generationRests(row: Record<string, Value>): boolean {

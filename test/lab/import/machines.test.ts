@@ -253,6 +253,10 @@ test("nvidia-smi -q -x: numbers in the library's units, reasons for what is miss
   assert.ok(imported.notes.some((note) => /attached_gpus is 2, but the file holds 1/.test(note)));
   assert.not(JSON.stringify([imported, rows(imported, "gpus")]).includes("secret"));
   assert.match((await refusal(read(SMI_XML.slice(0, 700)))).message, /malformed XML.*line/);
+  const list = "<mig_devices><mig_device/><mig_device/></mig_devices>";
+  const split = await read(SMI_XML.replace(/(<gpu id="[^"]*">)/, `$1${list}`));
+  assert.is(rows(split, "gpus")[0]?.mig_devices, 2);
+  assert.ok(split.notes.some((note) => /Split into MIG devices.*: GPU 0\./.test(note)));
 });
 
 test("nvidia-smi -q: a row a field below its sections, nothing private", async () => {
