@@ -308,6 +308,8 @@ inline constexpr int kMemoryTypeDevice = 2;
   X(cuMemMap, DevicePtr, std::size_t, std::size_t, MemoryHandle, unsigned long long) \
   X(cuMemUnmap, DevicePtr, std::size_t) \
   X(cuMemSetAccess, DevicePtr, std::size_t, const MemoryAccessDesc*, std::size_t) \
+  X(cuMemExportToShareableHandle, void*, MemoryHandle, MemoryHandleType, unsigned long long) \
+  X(cuMemImportFromShareableHandle, MemoryHandle*, void*, MemoryHandleType) \
   X(cuIpcGetMemHandle, IpcMemoryHandle*, DevicePtr) \
   X(cuIpcOpenMemHandle_v2, DevicePtr*, IpcMemoryHandle, unsigned) \
   X(cuIpcCloseMemHandle, DevicePtr) \

@@ -1,5 +1,6 @@
 #include "program.h"
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 
@@ -195,11 +196,22 @@ std::uint64_t windowBytes(Protocol protocol, std::uint64_t bytes) {
 ProgramRows readProgram(const ProgramArrays& arrays) {
   ProgramRows program;
   program.graph = arrays.graph;
+  std::size_t handled = 0;
   eachRow<double>("buffers", arrays.buffers, 3, [&](const Row<double>& row) {
     BufferRow buffer{};
-    const int place = static_cast<int>(row.number(0, "place", 0, 4));
+    const int place = static_cast<int>(row.number(0, "place", 0, 5));
     buffer.place = place > 2 ? Place::kDevice : static_cast<Place>(place);
-    buffer.allocator = place == 3 ? Allocator::kPool : place == 4 ? Allocator::kVmm : Allocator::kMalloc;
+    buffer.allocator = place == 3   ? Allocator::kPool
+                       : place == 4 ? Allocator::kVmm
+                       : place == 5 ? Allocator::kIpc
+                                    : Allocator::kMalloc;
+    if (buffer.allocator == Allocator::kIpc) {
+      if (arrays.handles.size() - handled < buffer.handle.size())
+        throw row.wrong("handles holds no 64 bytes for it");
+      std::copy_n(arrays.handles.begin() + static_cast<std::ptrdiff_t>(handled), buffer.handle.size(),
+                  buffer.handle.begin());
+      handled += buffer.handle.size();
+    }
     buffer.gpu = buffer.place == Place::kDevice ? static_cast<int>(row.number(1, "GPU", 0, kMaxOrdinal)) : -1;
     buffer.bytes = row.size(2, "bytes", 1);
     program.buffers.push_back(buffer);

@@ -2,6 +2,7 @@
 // nothing behind it needs to doubt an index or a size.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -10,7 +11,7 @@ namespace p2p {
 
 enum class Place { kDevice = 0, kPinned = 1, kPageable = 2 };
 // Where memory of a GPU comes from.
-enum class Allocator { kMalloc, kPool, kVmm };
+enum class Allocator { kMalloc, kPool, kVmm, kIpc };
 enum class Opcode {
   kCopy = 1,
   kRecord = 2,
@@ -34,6 +35,8 @@ struct BufferRow {
   int gpu;  // -1 on the host
   std::uint64_t bytes;
   Allocator allocator = Allocator::kMalloc;
+  // kIpc: what another process exported.
+  std::array<std::uint8_t, 64> handle{};
 };
 
 struct OperationRow {
@@ -96,6 +99,8 @@ struct ProgramArrays {
   std::span<const double> sources;
   std::span<const double> checks;
   bool graph;
+  // 64 bytes for each buffer of kIpc, in their order.
+  std::span<const std::uint8_t> handles = {};
 };
 
 // Reads the arrays. Throws a kUsage failure that names the array, the row and what is wrong with it; GPU

@@ -20,6 +20,9 @@ ProgramRows programOf(const Napi::Object& program) {
   const Napi::Int32Array peers = integers("peers");
   const Napi::Float64Array sources = doubles("sources");
   const Napi::Float64Array checks = doubles("checks");
+  const Napi::Value handle = member("handles");
+  const Napi::Uint8Array handles = handle.IsUndefined() ? Napi::Uint8Array::New(program.Env(), 0)
+                                                        : uint8ArrayOf(handle, where("handles"));
   const Napi::Value events = member("eventCount");
   if (!events.IsNumber()) throw usage(where("eventCount") + " must be a number, not " + describe(events), "");
   const double eventCount = events.As<Napi::Number>().DoubleValue();
@@ -34,7 +37,7 @@ ProgramRows programOf(const Napi::Object& program) {
   };
   return readProgram({view(buffers, "buffers"), view(streams, "streams"), eventCount,
                       view(operations, "operations"), view(peers, "peers"), view(sources, "sources"),
-                      view(checks, "checks"), graph.As<Napi::Boolean>().Value()});
+                      view(checks, "checks"), graph.As<Napi::Boolean>().Value(), view(handles, "handles")});
 }
 
 }  // namespace p2p

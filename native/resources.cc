@@ -85,6 +85,13 @@ void Resources::addDeviceMemory(const ProgramRows& program, const BufferRow& buf
       vmmMemory_.push_back(std::make_unique<VmmMemory>(context, buffer.bytes, peers));
       addresses_.push_back(vmmMemory_.back()->address());
       break;
+    case Allocator::kIpc: {
+      cu::IpcMemoryHandle handle{};
+      std::memcpy(handle.reserved, buffer.handle.data(), sizeof handle.reserved);
+      openedMemory_.push_back(std::make_unique<OpenedMemory>(context, handle));
+      addresses_.push_back(openedMemory_.back()->address());
+      break;
+    }
   }
 }
 

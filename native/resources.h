@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "ipc_memory.h"
 #include "objects.h"
 #include "pool_memory.h"
 #include "program.h"
@@ -65,6 +66,7 @@ class Resources {
   std::vector<std::unique_ptr<DeviceMemory>> deviceMemory_;
   std::vector<std::unique_ptr<PoolMemory>> poolMemory_;
   std::vector<std::unique_ptr<VmmMemory>> vmmMemory_;
+  std::vector<std::unique_ptr<OpenedMemory>> openedMemory_;
   std::vector<std::unique_ptr<PinnedMemory>> pinnedMemory_;
   std::vector<std::unique_ptr<PageableMemory>> pageableMemory_;
   std::unique_ptr<PinnedMemory> piece_;

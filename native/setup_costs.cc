@@ -25,12 +25,15 @@ std::unique_ptr<SetupWork> workOf(const SetupRequest& request, const SetupContex
     case SetupKind::kVmmMap:
     case SetupKind::kVmmAccess:
     case SetupKind::kVmmUnmap:
+    case SetupKind::kVmmExport:
+    case SetupKind::kVmmImport:
       return setupOfVmm(request, context);
     case SetupKind::kPeerEnable:
     case SetupKind::kPeerEnableAgain:
     case SetupKind::kPeerDisable:
     case SetupKind::kIpcExport:
     case SetupKind::kIpcOpen:
+    case SetupKind::kIpcOpenAgain:
     case SetupKind::kIpcClose:
       return setupOfPeers(request, context);
     case SetupKind::kGraphCapture:

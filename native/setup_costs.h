@@ -26,6 +26,8 @@ namespace p2p {
   X(kVmmMap, "vmm-map")                     \
   X(kVmmAccess, "vmm-access")               \
   X(kVmmUnmap, "vmm-unmap")                 \
+  X(kVmmExport, "vmm-export")               \
+  X(kVmmImport, "vmm-import")               \
   X(kHostMalloc, "host-malloc")             \
   X(kHostFree, "host-free")                 \
   X(kHostRegister, "host-register")         \
@@ -35,6 +37,7 @@ namespace p2p {
   X(kPeerDisable, "peer-disable")           \
   X(kIpcExport, "ipc-export")               \
   X(kIpcOpen, "ipc-open")                   \
+  X(kIpcOpenAgain, "ipc-open-again")        \
   X(kIpcClose, "ipc-close")                 \
   X(kEventCreate, "event-create")           \
   X(kEventDestroy, "event-destroy")         \
@@ -60,8 +63,10 @@ struct SetupRequest {
   int peer = -1;
   std::uint64_t bytes = 0;
   unsigned nodes = 0;
-  // ipc-open and ipc-close: what another process exported, `bytes` of it.
+  // ipc-open, ipc-open-again and ipc-close: what another process exported, `bytes` of it.
   cu::IpcMemoryHandle handle{};
+  // vmm-import: the same as a file descriptor, which stays the caller's.
+  int file = -1;
 };
 
 // What a request lacks that its kind needs, such as "bytes"; empty when it is whole.

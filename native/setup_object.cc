@@ -31,7 +31,13 @@ SetupRequest requestOf(const Napi::CallbackInfo& info) {
   const std::string needs = missingOf(request);
   if (!needs.empty())
     throw usage("setup: this kind needs " + needs, "See SetupOperation in kernel/lab/operations.ts.");
-  if (request.kind != SetupKind::kIpcOpen && request.kind != SetupKind::kIpcClose) return request;
+  if (request.kind == SetupKind::kVmmImport) {
+    request.file = static_cast<int>(arguments.whole(5, "handle", 0, 2147483647));
+    return request;
+  }
+  if (request.kind != SetupKind::kIpcOpen && request.kind != SetupKind::kIpcOpenAgain &&
+      request.kind != SetupKind::kIpcClose)
+    return request;
   const Napi::Uint8Array handle = arguments.bytes(5, "handle");
   if (handle.ByteLength() != sizeof request.handle.reserved)
     throw usage("setup: handle must be of " + std::to_string(sizeof request.handle.reserved) +
@@ -114,18 +120,21 @@ void SetupObject::close(const Napi::CallbackInfo& info) {
 Napi::Function ExportObject::define(Napi::Env env) {
   return DefineClass(
       env, "NativeExport",
-      {InstanceAccessor<&ExportObject::handle>("handle"), InstanceMethod<&ExportObject::close>("close")});
+      {InstanceAccessor<&ExportObject::handle>("handle"), InstanceAccessor<&ExportObject::file>("file"),
+       InstanceMethod<&ExportObject::changedBytes>("changedBytes"),
+       InstanceMethod<&ExportObject::close>("close")});
 }
 
 Napi::Value ExportObject::prepare(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
   return rejecting(env, [&]() -> Napi::Value {
-    const Arguments arguments(info, "exportMemory", 2);
+    const Arguments arguments(info, "exportMemory", 3);
     const int gpu = arguments.ordinal(0, "gpu");
     const std::uint64_t bytes = arguments.whole(1, "bytes", 1, kMaxBytes);
+    const auto kind = static_cast<ExportKind>(arguments.oneOf(2, "kind", {"ipc", "file"}));
     addonData(env).retain(gpu);
     return PromiseWorker<Exported>::start(
-        env, [gpu, bytes] { return std::make_shared<ExportedMemory>(gpu, bytes); },
+        env, [gpu, bytes, kind] { return std::make_shared<ExportedMemory>(gpu, bytes, kind); },
         [](Napi::Env finishEnv, Exported& memory) -> Napi::Value {
           return addonData(finishEnv).exportClass.New({Napi::External<Exported>::New(finishEnv, &memory)});
         });
@@ -134,7 +143,8 @@ Napi::Value ExportObject::prepare(const Napi::CallbackInfo& info) {
 
 ExportObject::ExportObject(const Napi::CallbackInfo& info) : Napi::ObjectWrap<ExportObject>(info) {
   if (info.Length() != 1 || !info[0].IsExternal())
-    throw toJsError(info.Env(), usage("an export cannot be made by new", "Use exportMemory(gpu, bytes)."));
+    throw toJsError(info.Env(),
+                    usage("an export cannot be made by new", "Use exportMemory(gpu, bytes, kind)."));
   memory_ = std::make_shared<Exported>(*info[0].As<Napi::External<Exported>>().Data());
   AddonData::track(addonData(info.Env()).exports, memory_);
 }
@@ -147,6 +157,27 @@ Napi::Value ExportObject::handle(const Napi::CallbackInfo& info) {
     Napi::Uint8Array bytes = Napi::Uint8Array::New(env, sizeof own.reserved);
     std::memcpy(bytes.Data(), own.reserved, sizeof own.reserved);
     return bytes;
+  });
+}
+
+Napi::Value ExportObject::file(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  return throwing(env, [&]() -> Napi::Value {
+    if (!*memory_) throw usage("the exported memory is closed", "Export it again.");
+    return Napi::Number::New(env, (*memory_)->file());
+  });
+}
+
+Napi::Value ExportObject::changedBytes(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  return rejecting(env, [&]() -> Napi::Value {
+    const Exported memory = *memory_;
+    if (!memory) throw usage("the exported memory is closed", "Export it again.");
+    return PromiseWorker<std::uint64_t>::start(
+        env, [memory] { return memory->changedBytes(); },
+        [](Napi::Env finishEnv, std::uint64_t& changed) -> Napi::Value {
+          return Napi::Number::New(finishEnv, static_cast<double>(changed));
+        });
   });
 }
 

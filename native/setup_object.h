@@ -49,6 +49,8 @@ class ExportObject : public Napi::ObjectWrap<ExportObject> {
 
  private:
   Napi::Value handle(const Napi::CallbackInfo& info);
+  Napi::Value file(const Napi::CallbackInfo& info);
+  Napi::Value changedBytes(const Napi::CallbackInfo& info);
   void close(const Napi::CallbackInfo& info);
 
   // Shared with the environment, which empties it when the process ends.

@@ -81,11 +81,14 @@ class IpcExport : public SetupWork {
   std::uint64_t bytes_;
 };
 
-// ipc-open: cuIpcOpenMemHandle of memory that another process exported. ipc-close: cuIpcCloseMemHandle.
+// ipc-open: cuIpcOpenMemHandle of memory that another process exported. ipc-open-again: the same while it is
+// open, of which the driver only keeps count. ipc-close: cuIpcCloseMemHandle of what was open once.
 class IpcOpen : public SetupWork {
  public:
   IpcOpen(const SetupRequest& request, const SetupContext& context)
       : request_(request), wrong_(wrongBytesOf(request.handle, request.bytes, context)) {
+    if (wrong_ == 0 && request.kind == SetupKind::kIpcOpenAgain)
+      held_ = std::make_unique<OpenedMemory>(context, request.handle);
     if (wrong_ == 0) return;
     throw usage(
         std::to_string(wrong_) + " bytes of the memory that another process exported are wrong",
@@ -103,7 +106,7 @@ class IpcOpen : public SetupWork {
     const cu::Result closed = driver().cuIpcCloseMemHandle(address);
     const std::uint64_t t3 = nowNs();
     check(closed, "cuIpcCloseMemHandle");
-    return static_cast<double>(request_.kind == SetupKind::kIpcOpen ? t1 - t0 : t3 - t2);
+    return static_cast<double>(request_.kind == SetupKind::kIpcClose ? t3 - t2 : t1 - t0);
   }
 
   std::string checked() const override {
@@ -114,6 +117,7 @@ class IpcOpen : public SetupWork {
  private:
   SetupRequest request_;
   std::uint64_t wrong_;
+  std::unique_ptr<OpenedMemory> held_;
 };
 
 }  // namespace
@@ -123,6 +127,7 @@ std::unique_ptr<SetupWork> setupOfPeers(const SetupRequest& request, const Setup
     case SetupKind::kIpcExport:
       return std::make_unique<IpcExport>(context, request.bytes);
     case SetupKind::kIpcOpen:
+    case SetupKind::kIpcOpenAgain:
     case SetupKind::kIpcClose:
       return std::make_unique<IpcOpen>(request, context);
     default:

@@ -1,6 +1,9 @@
 // Set-up work on virtual memory: the steps from physical memory to an address that a GPU may use.
+#include <unistd.h>
+
 #include "clock.h"
 #include "driver_library.h"
+#include "ipc_memory.h"
 #include "setup_costs.h"
 
 namespace p2p {
@@ -25,8 +28,9 @@ std::size_t wholeBytes(int gpu, std::uint64_t bytes) {
 // Physical memory of a GPU.
 class Physical {
  public:
-  Physical(int gpu, std::size_t bytes) {
-    const cu::MemoryAllocationProp properties = propertiesOn(gpu);
+  Physical(int gpu, std::size_t bytes, cu::MemoryHandleType handles = cu::kHandleNone) {
+    cu::MemoryAllocationProp properties = propertiesOn(gpu);
+    properties.requestedHandleTypes = handles;
     P2P_CALL(cuMemCreate, &handle_, bytes, &properties, 0);
   }
   ~Physical() { noteRelease(driver().cuMemRelease(handle_)); }
@@ -162,6 +166,55 @@ class Unmap : public VmmWork {
   Physical memory_;
 };
 
+// vmm-export: cuMemExportToShareableHandle, a new file descriptor each time.
+class Export : public VmmWork {
+ public:
+  Export(int owner, std::uint64_t bytes)
+      : VmmWork(owner, bytes), memory_(owner, bytes_, cu::kHandlePosixFile) {}
+
+  double once() override {
+    int file = -1;
+    const std::uint64_t t0 = nowNs();
+    const cu::Result exported =
+        driver().cuMemExportToShareableHandle(&file, memory_.handle(), cu::kHandlePosixFile, 0);
+    const std::uint64_t t1 = nowNs();
+    check(exported, "cuMemExportToShareableHandle");
+    close(file);
+    return static_cast<double>(t1 - t0);
+  }
+
+ private:
+  Physical memory_;
+};
+
+// vmm-import: cuMemImportFromShareableHandle of memory that another process exported. Undone by cuMemRelease.
+class Import : public SetupWork {
+ public:
+  Import(const SetupRequest& request, const SetupContext& context) : request_(request) {
+    const std::uint64_t wrong = wrongBytesOf(request.file, request.bytes, context);
+    if (wrong == 0) return;
+    throw usage(
+        std::to_string(wrong) + " bytes of the memory that another process exported are wrong",
+        "Imported memory must show what its owner wrote; look at the driver's version and the kernel log.");
+  }
+
+  double once() override {
+    const std::uint64_t t0 = nowNs();
+    const cu::MemoryHandle handle = importMemory(request_.file);
+    const std::uint64_t t1 = nowNs();
+    check(driver().cuMemRelease(handle), "cuMemRelease");
+    return static_cast<double>(t1 - t0);
+  }
+
+  std::string checked() const override {
+    return "another process imported the memory and read all " + std::to_string(request_.bytes) +
+           " bytes as the owner wrote them";
+  }
+
+ private:
+  SetupRequest request_;
+};
+
 }  // namespace
 
 std::unique_ptr<SetupWork> setupOfVmm(const SetupRequest& request, const SetupContext& context) {
@@ -172,6 +225,10 @@ std::unique_ptr<SetupWork> setupOfVmm(const SetupRequest& request, const SetupCo
       return std::make_unique<Map>(context->gpu(), request.bytes);
     case SetupKind::kVmmAccess:
       return std::make_unique<Access>(context->gpu(), request.peer, request.bytes);
+    case SetupKind::kVmmExport:
+      return std::make_unique<Export>(context->gpu(), request.bytes);
+    case SetupKind::kVmmImport:
+      return std::make_unique<Import>(request, context);
     default:
       return std::make_unique<Unmap>(context->gpu(), request.bytes);
   }

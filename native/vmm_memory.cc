@@ -1,5 +1,6 @@
 #include "vmm_memory.h"
 
+#include <cstdint>
 #include <string>
 
 #include "driver_library.h"
@@ -35,11 +36,25 @@ std::size_t vmmSize(int gpu, std::size_t bytes) {
   return (bytes + unit - 1) / unit * unit;
 }
 
-PhysicalMemory::PhysicalMemory(std::shared_ptr<DeviceContext> context, std::size_t bytes)
+cu::MemoryHandle importMemory(int file) {
+  cu::MemoryHandle handle = 0;
+  P2P_CALL(cuMemImportFromShareableHandle, &handle,
+           reinterpret_cast<void*>(static_cast<std::uintptr_t>(file)), cu::kHandlePosixFile);
+  return handle;
+}
+
+PhysicalMemory::PhysicalMemory(std::shared_ptr<DeviceContext> context, std::size_t bytes, bool exportable)
     : context_(std::move(context)), bytes_(bytes) {
-  const cu::MemoryAllocationProp properties = propertiesOf(context_->gpu());
+  cu::MemoryAllocationProp properties = propertiesOf(context_->gpu());
+  if (exportable) properties.requestedHandleTypes = cu::kHandlePosixFile;
   const cu::Result result = driver().cuMemCreate(&handle_, bytes, &properties, 0);
   if (result != cu::kSuccess) throw cudaFailure(result, "cuMemCreate", sized(bytes));
+}
+
+std::unique_ptr<PhysicalMemory> PhysicalMemory::imported(std::shared_ptr<DeviceContext> context,
+                                                         std::size_t bytes, int file) {
+  // NOLINTNEXTLINE(cppcoreguidelines-owning-memory): its constructor is private
+  return std::unique_ptr<PhysicalMemory>(new PhysicalMemory(std::move(context), bytes, importMemory(file)));
 }
 
 PhysicalMemory::~PhysicalMemory() {

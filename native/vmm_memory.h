@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <memory>
 #include <span>
+#include <utility>
 
 #include "context.h"
 #include "cuda_api.h"
@@ -14,11 +15,17 @@ namespace p2p {
 // Size that physical memory of a GPU comes in: `bytes` rounded up.
 std::size_t vmmSize(int gpu, std::size_t bytes);
 
+// The driver takes a file descriptor in the place of a pointer.
+cu::MemoryHandle importMemory(int file);
+
 // Physical memory without an address.
 class PhysicalMemory {
  public:
-  // `bytes` must be a size that vmmSize gives.
-  PhysicalMemory(std::shared_ptr<DeviceContext> context, std::size_t bytes);
+  // `bytes` must be a size that vmmSize gives. `exportable`: a file descriptor can name it.
+  PhysicalMemory(std::shared_ptr<DeviceContext> context, std::size_t bytes, bool exportable = false);
+  // Memory of another process that a file descriptor names; the descriptor stays the caller's.
+  static std::unique_ptr<PhysicalMemory> imported(std::shared_ptr<DeviceContext> context, std::size_t bytes,
+                                                  int file);
   ~PhysicalMemory();
   PhysicalMemory(const PhysicalMemory&) = delete;
   PhysicalMemory& operator=(const PhysicalMemory&) = delete;
@@ -28,6 +35,9 @@ class PhysicalMemory {
   const std::shared_ptr<DeviceContext>& context() const { return context_; }
 
  private:
+  PhysicalMemory(std::shared_ptr<DeviceContext> context, std::size_t bytes, cu::MemoryHandle handle)
+      : context_(std::move(context)), bytes_(bytes), handle_(handle) {}
+
   std::shared_ptr<DeviceContext> context_;
   std::size_t bytes_;
   cu::MemoryHandle handle_ = 0;

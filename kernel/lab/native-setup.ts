@@ -22,8 +22,12 @@ export interface NativeSetupTiming {
 
 /** GPU memory with a known pattern that another process can open. */
 export interface NativeExport {
-  /** 64 bytes, good for as long as this process holds the memory. */
+  /** 64 bytes, good for as long as this process holds the memory; of no use where it was exported as a file. */
   readonly handle: Uint8Array;
+  /** File descriptor that names the memory, closed with it; -1 where it was exported for IPC. */
+  readonly file: number;
+  /** How many bytes differ from the pattern that the memory was filled with: what others have written. */
+  changedBytes(): Promise<number>;
   /** Frees the memory; nobody may have it open any more. Safe to call twice. */
   close(): void;
 }
@@ -33,7 +37,8 @@ export interface NativeSetupExports {
   /**
    * Makes set-up work ready; `kind` is a word of SETUP_KINDS. `gpu` is where it is done. `peer` owns the memory that
    * `gpu` gets access to (-1 where the kind has none), `bytes` and `nodes` are 0 where the kind has none, and `handle`
-   * is what another process exported (`ipc-open`, `ipc-close`; null otherwise). Both of these check the memory first.
+   * is what another process exported: 64 bytes (`ipc-open`, `ipc-open-again`, `ipc-close`), a file descriptor (`vmm-import`), or
+   * null. All of these check the memory first.
    */
   setup(
     kind: string,
@@ -41,7 +46,7 @@ export interface NativeSetupExports {
     peer: number,
     bytes: number,
     nodes: number,
-    handle: Uint8Array | null,
+    handle: Uint8Array | number | null,
   ): Promise<NativeSetup>;
-  exportMemory(gpu: number, bytes: number): Promise<NativeExport>;
+  exportMemory(gpu: number, bytes: number, kind: "ipc" | "file"): Promise<NativeExport>;
 }

@@ -67,8 +67,8 @@ export interface NativePeer {
 /** A program in the addon's form: rows in typed arrays, names resolved to indices. */
 export interface NativeProgram {
   /**
-   * Rows of 3: place (0 device, 1 pinned, 2 pageable, 3 device from a pool, 4 device by virtual memory functions), GPU
-   * ordinal (-1 on the host), bytes.
+   * Rows of 3: place (0 device, 1 pinned, 2 pageable, 3 device from a pool, 4 device by virtual memory functions, 5 device,
+   * memory of another process), GPU ordinal (-1 on the host), bytes.
    */
   readonly buffers: Float64Array;
   /** GPU ordinal of each stream. */
@@ -84,6 +84,8 @@ export interface NativeProgram {
   readonly checks: Float64Array;
   /** Whether the operations are captured into a graph that each iteration launches. */
   readonly graph: boolean;
+  /** The 64 bytes by which each buffer of place 5 is opened, in their order; left out where there is none. */
+  readonly handles?: Uint8Array;
 }
 
 /**

@@ -4,10 +4,11 @@
  */
 
 /**
- * Where memory of a GPU comes from: cuMemAlloc, a stream-ordered pool (cuMemAllocAsync) or the virtual memory functions
- * (cuMemCreate, cuMemMap). Peer access is granted in another way for each, and can fail for one and work for another.
+ * Where memory of a GPU comes from: cuMemAlloc, a stream-ordered pool (cuMemAllocAsync), the virtual memory functions
+ * (cuMemCreate, cuMemMap), or another process, whose cuMemAlloc memory is opened by its IPC handle. Peer access is granted in
+ * another way for each, and can fail for one and work for another.
  */
-export type Allocator = "malloc" | "pool" | "vmm";
+export type Allocator = "malloc" | "pool" | "vmm" | "ipc";
 
 /** Where a buffer lives: on a GPU (CUDA ordinal), or on the host, page-locked or not. Allocator left out: `malloc`. */
 export type Place =
@@ -183,6 +184,8 @@ export const SETUP_KINDS = [
   "vmm-map",
   "vmm-access",
   "vmm-unmap",
+  "vmm-export",
+  "vmm-import",
   "host-malloc",
   "host-free",
   "host-register",
@@ -192,6 +195,7 @@ export const SETUP_KINDS = [
   "peer-disable",
   "ipc-export",
   "ipc-open",
+  "ipc-open-again",
   "ipc-close",
   "event-create",
   "event-destroy",
@@ -215,7 +219,7 @@ export interface SetupOperation {
   readonly gpu: number;
   /**
    * The GPU whose memory is made accessible to `gpu` (peer-…, pool-access, vmm-access); or the GPU on which another
-   * process opens the memory of `gpu` (ipc-open, ipc-close; may be the same GPU).
+   * process opens the memory of `gpu` (ipc-open, ipc-open-again, ipc-close, vmm-import; may be the same GPU).
    */
   readonly peer?: number;
   /** Size of the memory concerned. */

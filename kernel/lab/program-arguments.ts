@@ -9,7 +9,7 @@ export function placeOf(
 ): Place {
   if (!("gpu" in spec)) return { host: requireWord("host", spec.host, ["pinned", "pageable"]) };
   const { gpu, allocator = "malloc" } = spec;
-  requireWord("allocator", allocator, ["malloc", "pool", "vmm"]);
+  requireWord("allocator", allocator, ["malloc", "pool", "vmm", "ipc"]);
   return allocator === "malloc" ? { gpu: ordinal(gpu) } : { gpu: ordinal(gpu), allocator };
 }
 

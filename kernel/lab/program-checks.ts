@@ -115,10 +115,18 @@ function validateAlone(operations: readonly Operation[]): void {
     );
   }
   // Another process may open memory of its own GPU: then the two names are the same.
-  if (first.peer === first.gpu && first.kind !== "ipc-open" && first.kind !== "ipc-close") {
+  if (first.peer === first.gpu && !OPENED_ELSEWHERE.includes(first.kind)) {
     throw new P2pError("program", `GPU ${first.gpu} is no peer of itself`, "Name two different GPUs.");
   }
 }
+
+/** Set-up work that another process does with memory of this one. */
+export const OPENED_ELSEWHERE: readonly SetupKind[] = [
+  "ipc-open",
+  "ipc-open-again",
+  "ipc-close",
+  "vmm-import",
+];
 
 /** Which set-up work needs which parameter; the others must not have it. */
 export const SETUP_NEEDS: {
@@ -132,8 +140,7 @@ export const SETUP_NEEDS: {
     "peer-enable",
     "peer-enable-again",
     "peer-disable",
-    "ipc-open",
-    "ipc-close",
+    ...OPENED_ELSEWHERE,
   ],
   bytes: [
     "malloc",
@@ -145,13 +152,13 @@ export const SETUP_NEEDS: {
     "vmm-map",
     "vmm-access",
     "vmm-unmap",
+    "vmm-export",
     "host-malloc",
     "host-free",
     "host-register",
     "host-unregister",
     "ipc-export",
-    "ipc-open",
-    "ipc-close",
+    ...OPENED_ELSEWHERE,
   ],
   nodes: ["graph-capture", "graph-instantiate", "graph-update"],
 };

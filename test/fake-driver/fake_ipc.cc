@@ -5,31 +5,28 @@
 
 #include <cstdio>
 #include <cstring>
+#include <map>
+#include <mutex>
+#include <tuple>
 
 #include "fake_calls.h"
 #include "fake_context.h"
 #include "fake_gpus.h"
 #include "fake_memory.h"
 #include "fake_settings.h"
+#include "fake_shared.h"
 #include "fake_space.h"
 
 using namespace p2p::cu;
 using namespace fake;
 
-namespace {
+namespace fake {
 
-constexpr std::uint64_t kMagic = 0x6b61662d63706932;
+Shared sharedOf(const Allocation& allocation) {
+  return {kSharedMagic, fileOffset(allocation.address), allocation.bytes, getpid(),
+          memoryFile(), placeOf(allocation.gpu)};
+}
 
-struct Shared {
-  std::uint64_t magic;
-  std::uint64_t offset;
-  std::uint64_t bytes;
-  int process;
-  int file;
-  int place;  // of the GPU in the machine
-};
-
-// The device that has a place in the machine; -1 where CUDA does not show it.
 int deviceAt(int place) {
   for (int device = 0; device < deviceCount(); ++device) {
     if (placeOf(device) == place) return device;
@@ -37,7 +34,6 @@ int deviceAt(int place) {
   return -1;
 }
 
-// The other process's memory, mapped into this one; nullptr when it cannot be reached.
 std::byte* mapShared(const Shared& shared) {
   char path[64];
   std::snprintf(path, sizeof path, "/proc/%d/fd/%d", shared.process, shared.file);
@@ -47,6 +43,23 @@ std::byte* mapShared(const Shared& shared) {
                           static_cast<off_t>(shared.offset));
   close(file);
   return data == MAP_FAILED ? nullptr : static_cast<std::byte*>(data);
+}
+
+}  // namespace fake
+
+namespace {
+
+// What a context has open: opening it again gives the same address, and takes one more close.
+struct Open {
+  DevicePtr address;
+  int count;
+};
+
+std::mutex openMutex;
+
+std::map<std::tuple<int, int, std::uint64_t, int>, Open>& openMemory() {
+  static auto& once = *new std::map<std::tuple<int, int, std::uint64_t, int>, Open>();
+  return once;
 }
 
 }  // namespace
@@ -59,8 +72,7 @@ Result cuIpcGetMemHandle(IpcMemoryHandle* handle, DevicePtr address) {
   const auto allocation = allocationAt(address);
   // Only plain allocations have handles of this kind.
   if (!allocation || allocation->kind != Allocation::Kind::kDevice) return kInvalidValue;
-  const Shared shared{kMagic,       fileOffset(allocation->address), allocation->bytes, getpid(),
-                      memoryFile(), placeOf(allocation->gpu)};
+  const Shared shared = sharedOf(*allocation);
   static_assert(sizeof shared <= sizeof handle->reserved);
   std::memset(handle->reserved, 0, sizeof handle->reserved);
   std::memcpy(handle->reserved, &shared, sizeof shared);
@@ -72,13 +84,20 @@ Result cuIpcOpenMemHandle_v2(DevicePtr* address, IpcMemoryHandle handle, unsigne
   if (const Result state = currentState()) return state;
   Shared shared;
   std::memcpy(&shared, handle.reserved, sizeof shared);
-  if (flags != kIpcLazyEnablePeerAccess || shared.magic != kMagic) return kInvalidValue;
+  if (flags != kIpcLazyEnablePeerAccess || shared.magic != kSharedMagic) return kInvalidValue;
   // The process that exports memory cannot import it too.
   if (shared.process == getpid()) return kInvalidContext;
   const int owner = deviceAt(shared.place);
   if (owner < 0) return kInvalidDevice;
   const int opener = currentContext()->gpu;
   if (owner != opener && faulty(Fault::kNoPeer, opener, owner)) return kPeerAccessUnsupported;
+  const std::lock_guard lock(openMutex);
+  const auto key = std::tuple(shared.process, shared.file, shared.offset, opener);
+  if (const auto known = openMemory().find(key); known != openMemory().end()) {
+    ++known->second.count;
+    *address = known->second.address;
+    return kSuccess;
+  }
   std::byte* const data = mapShared(shared);
   if (!data) return kMapFailed;
   *address = takeRange(shared.bytes);
@@ -96,12 +115,20 @@ Result cuIpcOpenMemHandle_v2(DevicePtr* address, IpcMemoryHandle handle, unsigne
     giveRange(range);
   };
   enterAllocation(std::move(allocation));
+  openMemory()[key] = {*address, 1};
   return kSuccess;
 }
 
 Result cuIpcCloseMemHandle(DevicePtr address) {
   ENTER("cuIpcCloseMemHandle");
   const Result state = currentState();
+  const std::lock_guard lock(openMutex);
+  for (auto it = openMemory().begin(); it != openMemory().end(); ++it) {
+    if (it->second.address != address) continue;
+    if (--it->second.count > 0) return state;
+    openMemory().erase(it);
+    break;
+  }
   return leaveAllocation(address, {Allocation::Kind::kImported}) ? state : kInvalidValue;
 }
 

@@ -1,4 +1,7 @@
 // Virtual memory: physical memory, reserved addresses, and mappings of the one at the other.
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <map>
 #include <mutex>
 #include <set>
@@ -8,6 +11,7 @@
 #include "fake_memory.h"
 #include "fake_registry.h"
 #include "fake_settings.h"
+#include "fake_shared.h"
 #include "fake_space.h"
 
 using namespace p2p::cu;
@@ -19,6 +23,7 @@ constexpr std::size_t kGranularity = std::size_t{2} << 20;
 
 struct Physical {
   std::shared_ptr<Allocation> memory;  // never entered: only mappings have addresses
+  bool exportable = false;
 };
 
 Registry<Physical>& physicals() {
@@ -86,14 +91,45 @@ Result cuMemCreate(MemoryHandle* handle, std::size_t bytes, const MemoryAllocati
   Result result = kSuccess;
   auto memory = newDeviceMemory(Allocation::Kind::kMapping, bytes, prop->location.id, result);
   if (!memory) return result;
-  *handle = reinterpret_cast<std::uintptr_t>(
-      physicals().add(std::make_shared<Physical>(Physical{std::move(memory)})));
+  *handle = reinterpret_cast<std::uintptr_t>(physicals().add(std::make_shared<Physical>(
+      Physical{std::move(memory), (prop->requestedHandleTypes & kHandlePosixFile) != 0})));
   return kSuccess;
 }
 
 Result cuMemRelease(MemoryHandle handle) {
   ENTER("cuMemRelease");
   return physicals().remove(toPhysical(handle)) ? kSuccess : kInvalidValue;
+}
+
+// The file descriptor is one of a file that holds what a handle of IPC does.
+Result cuMemExportToShareableHandle(void* handle, MemoryHandle memory, MemoryHandleType type,
+                                    unsigned long long) {
+  ENTER("cuMemExportToShareableHandle");
+  const auto physical = physicals().find(toPhysical(memory));
+  if (!physical || !physical->exportable || type != kHandlePosixFile) return kInvalidValue;
+  const Shared shared = sharedOf(*physical->memory);
+  const int file = memfd_create("p2plab-export", MFD_CLOEXEC);
+  if (file < 0 || write(file, &shared, sizeof shared) != sizeof shared) return kOutOfMemory;
+  *static_cast<int*>(handle) = file;
+  return kSuccess;
+}
+
+Result cuMemImportFromShareableHandle(MemoryHandle* handle, void* named, MemoryHandleType type) {
+  ENTER("cuMemImportFromShareableHandle");
+  const int file = static_cast<int>(reinterpret_cast<std::uintptr_t>(named));
+  Shared shared{};
+  if (type != kHandlePosixFile || pread(file, &shared, sizeof shared, 0) != sizeof shared ||
+      shared.magic != kSharedMagic)
+    return kInvalidValue;
+  const int owner = deviceAt(shared.place);
+  if (owner < 0) return kInvalidDevice;
+  std::byte* const data = mapShared(shared);
+  if (!data) return kMapFailed;
+  auto memory = std::make_shared<Allocation>(Allocation::Kind::kMapping, 0, shared.bytes, owner, data);
+  memory->release = [data, bytes = shared.bytes] { munmap(data, bytes); };
+  *handle = reinterpret_cast<std::uintptr_t>(
+      physicals().add(std::make_shared<Physical>(Physical{std::move(memory)})));
+  return kSuccess;
 }
 
 Result cuMemAddressReserve(DevicePtr* address, std::size_t bytes, std::size_t, DevicePtr,

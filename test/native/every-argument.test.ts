@@ -21,7 +21,7 @@ const SETTING = `
     stream.beginCapture();
     return { buffer: addon.alloc("device", 0, 64), other: addon.alloc("device", 1, 64), host: addon.alloc("pageable", 0, 64), executor: await addon.prepare(push()),
       probe: await addon.prepareProbe(probeRows), setup: await addon.setup("malloc", 0, -1, 4096, 0, null),
-      exported: await addon.exportMemory(0, 4096), stream, graph: stream.endCapture(), event: addon.openEvent(0, true),
+      exported: await addon.exportMemory(0, 4096, "ipc"), stream, graph: stream.endCapture(), event: addon.openEvent(0, true),
       since: addon.openEvent(0, true), module, image, kernel: module.kernel("touch", ["ptr"], ["int*"]) };
   };
   const o = await make(), closed = await make();
@@ -31,7 +31,7 @@ const SETTING = `
   const good = {
     addon: { availability: [], devices: [], clock: [], peer: [0, 1], prepare: [push()], prepareProbe: [probeRows], alloc: ["device", 0, 64],
       copy: [o.buffer, 0, o.host, 0, 8], enablePeer: [0, 1], disablePeer: [0, 1], retainContext: [0], nvmlFacts: [0], nvmlState: [0],
-      nvmlClocks: [0], nvmlStateLater: [0], nvmlPair: [0, 1], setup: ["malloc", 0, -1, 4096, 0, null], exportMemory: [0, 4096], settle: [o.buffer], limits: [0],
+      nvmlClocks: [0], nvmlStateLater: [0], nvmlPair: [0, 1], setup: ["malloc", 0, -1, 4096, 0, null], exportMemory: [0, 4096, "ipc"], settle: [o.buffer], limits: [0],
       memory: [0], openEvent: [0, true], openStream: [0], compileSource: [0, source, "a.cu", [], ["touch"]], loadModule: [0, o.image] },
     buffer: { write: [u8(8), 0], read: [8, 0], close: [] },
     executor: { time: [f64(2), f64(2), 1000], throughput: [f64(2), f64(2), f64(2), 2, 100, 1000], graphCosts: [2, 1000], trace: [2, true, 1000],

@@ -44,6 +44,7 @@ const MAKING = [
   "cuMemAddressReserve",
   "cuMemMap",
   "cuMemSetAccess",
+  "cuMemExportToShareableHandle",
   "cuCtxEnablePeerAccess",
   "cuIpcGetMemHandle",
   "cuEventCreate",
@@ -73,6 +74,7 @@ function register(): void {
     assert.equal(left("peers"), []));
   test("a process cannot open its own export, and says which call refused", () =>
     assert.equal(left("own-export"), []));
+  test("a file descriptor names memory for whoever has it", () => assert.equal(left("own-file"), []));
   test("a driver that lacks a function is not-available with the CUDA release that brought it; the rest works", () =>
     assert.equal(left("missing", { P2PLAB_LIBCUDA: fakeCudaOf("11.0") }), []));
   for (const call of MAKING) {

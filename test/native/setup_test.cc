@@ -19,7 +19,8 @@ constexpr SetupKind kKinds[] = {
 };
 
 bool needsAnotherProcess(SetupKind kind) {
-  return kind == SetupKind::kIpcOpen || kind == SetupKind::kIpcClose;
+  return kind == SetupKind::kIpcOpen || kind == SetupKind::kIpcOpenAgain || kind == SetupKind::kIpcClose ||
+         kind == SetupKind::kVmmImport;
 }
 
 SetupRequest requestOf(SetupKind kind) {
@@ -122,6 +123,21 @@ void ownExport() {
   EXPECT_TEXT(failure.call, "cuIpcOpenMemHandle_v2");
 }
 
+// A file descriptor, unlike an IPC handle, is good in the process that made it.
+void ownFile() {
+  const ExportedMemory memory(0, 100'000, ExportKind::kFile);
+  EXPECT(memory.file() >= 0);
+  EXPECT_EQ(memory.changedBytes(), 0u);
+  SetupRequest request = requestOf(SetupKind::kVmmImport);
+  request.file = memory.file();
+  request.bytes = memory.bytes();
+  SetupCosts costs(request);
+  EXPECT_EQ(timed(costs, 3), 3u);
+  EXPECT(costs.checked().find("100000 bytes") != std::string::npos);
+  request.file = -1;
+  EXPECT(FAILURE(SetupCosts{request}).code == FailureCode::kCuda);
+}
+
 void failingCall() {
   int failed = 0;
   for (const SetupKind kind : kKinds) {
@@ -156,6 +172,7 @@ int main(int argc, char** argv) {
           {"cancels", cancels},
           {"peers", peers},
           {"own-export", ownExport},
+          {"own-file", ownFile},
           {"failing-call", failingCall},
           {"missing", missing},
       },

@@ -64,7 +64,16 @@ function bufferRow(program: Program, name: string): number[] {
       'Use { host: "pinned" }.',
     );
   }
-  return "gpu" in place ? [ALLOCATORS[place.allocator ?? "malloc"], place.gpu, bytes] : [1, -1, bytes];
+  if ("host" in place) return [1, -1, bytes];
+  const { allocator = "malloc", gpu } = place;
+  if (allocator === "ipc") {
+    throw new P2pError(
+      "program",
+      `a probe does not reach the buffer "${name}" of another process`,
+      'Use the allocator "malloc", which the other process uses too.',
+    );
+  }
+  return [ALLOCATORS[allocator], gpu, bytes];
 }
 
 function parametersOf(probe: ProbeOperation): number[] {

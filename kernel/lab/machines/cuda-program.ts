@@ -6,7 +6,7 @@ import type { Program } from "../program.js";
 import { type Pair, requireReach, touchedPairs } from "./cuda-reach.js";
 
 const HOST_PLACES = { pinned: 1, pageable: 2 } as const;
-const ALLOCATORS = { malloc: 0, pool: 3, vmm: 4 } as const;
+const ALLOCATORS = { malloc: 0, pool: 3, vmm: 4, ipc: 5 } as const;
 const APIS = { default: 0, peer: 1, batch: 2 } as const;
 const BY_KERNEL = 3;
 const METHODS = { spin: 0, yield: 1, block: 2, "poll-event": 3, "poll-flag": 4 } as const;
@@ -17,12 +17,14 @@ const KERNELS = { empty: 0 } as const;
  * A program in the addon's form: rows in typed arrays, names resolved to indices, and what verification fills and checks.
  * Peer access of every pair that it could use is set one way or the other, so that no run depends on the one before.
  * @param canAccess whether the driver lets a GPU access the memory of another.
+ * @param handles of buffers that other processes own, 64 bytes each, in their order.
  * @throws P2pError `program` when nothing that it moves can be verified, an iteration would never end, or a kernel cannot
  * reach what it is to touch.
  */
 export function nativeProgramOf(
   program: Program,
   canAccess: (from: number, to: number) => boolean,
+  handles: Uint8Array = new Uint8Array(0),
 ): NativeProgram {
   if (program.kind !== "transfer") {
     throw new P2pError("not-available", `the executor does not run a ${program.kind}`, "Leave it out.");
@@ -52,6 +54,7 @@ export function nativeProgramOf(
       flow.checks.flatMap((c) => [bufferIndex(c.buffer), c.offset, c.bytes, c.seed, c.patternOffset]),
     ),
     graph: submit === "graph",
+    handles,
   };
 }
 

@@ -4,10 +4,11 @@ import { type NativeAddon, translate } from "../native.js";
 import type { NativeSetup } from "../native-setup.js";
 import type { SetupOperation } from "../operations.js";
 import type { Program } from "../program.js";
+import { OPENED_ELSEWHERE } from "../program-checks.js";
 import { type SamplingOptions, samplingOf, stop } from "../sampling.js";
 import { formatNs } from "../units.js";
-import type { IpcRequest } from "./children/ipc-child.js";
-import { ChildGone, KillableChild } from "./children/killable-child.js";
+import type { Elsewhere, IpcRequest } from "./children/ipc-child.js";
+import { ChildGone, INHERITED_FILE, KillableChild } from "./children/killable-child.js";
 import { throwIfCancelled } from "./cuda-calls.js";
 import { profilerWarnings } from "./profiler.js";
 
@@ -73,7 +74,7 @@ export async function runSetup(
           firstNs,
           verification: {
             state: "ok",
-            checkedBytes: isIpcOpen(operation.kind) ? (operation.bytes as number) : 0,
+            checkedBytes: isElsewhere(operation.kind) ? (operation.bytes as number) : 0,
             wrongBytes: 0,
             sentinelBytes: 0,
             detail: `every call of ${all.length + sampling.warmup + 1} repetitions succeeded and was undone${beside ? `; ${beside}` : ""}`,
@@ -100,13 +101,13 @@ function fitting(options: SamplingOptions = {}): SamplingOptions {
   return { ...options, minSamples: Math.min(SAMPLING.minSamples, maxSamples) };
 }
 
-function isIpcOpen(kind: SetupOperation["kind"]): kind is "ipc-open" | "ipc-close" {
-  return kind === "ipc-open" || kind === "ipc-close";
+function isElsewhere(kind: SetupOperation["kind"]): kind is Elsewhere {
+  return OPENED_ELSEWHERE.includes(kind);
 }
 
 async function workOf(addon: NativeAddon, operation: SetupOperation): Promise<Work> {
   const { kind, gpu, peer = -1, bytes = 0, nodes = 0 } = operation;
-  if (isIpcOpen(kind)) return await OpenedElsewhere.open(addon, kind, gpu, peer, bytes);
+  if (isElsewhere(kind)) return await OpenedElsewhere.open(addon, kind, gpu, peer, bytes);
   const native = await addon.setup(kind, gpu, peer, bytes, nodes, null);
   return {
     time: (repetitions, budgetMs) => native.time(repetitions, budgetMs),
@@ -129,17 +130,22 @@ class OpenedElsewhere implements Work {
 
   static async open(
     addon: NativeAddon,
-    kind: "ipc-open" | "ipc-close",
+    kind: Elsewhere,
     gpu: number,
     peer: number,
     bytes: number,
   ): Promise<OpenedElsewhere> {
     const uuid = addon.devices()[peer]?.uuid ?? "";
-    const exported = await addon.exportMemory(gpu, bytes);
-    const child = new KillableChild(new URL("./children/ipc-child.js", import.meta.url));
+    const byFile = kind === "vmm-import";
+    const exported = await addon.exportMemory(gpu, bytes, byFile ? "file" : "ipc");
+    const child = new KillableChild(
+      new URL("./children/ipc-child.js", import.meta.url),
+      byFile ? exported.file : null,
+    );
     const opened = new OpenedElsewhere(child, () => exported.close());
     try {
-      await opened.#ask({ do: "setup", kind, uuid, bytes, handle: exported.handle }, OPEN_DEADLINE_MS);
+      const handle = byFile ? INHERITED_FILE : exported.handle;
+      await opened.#ask({ do: "setup", kind, uuid, bytes, handle }, OPEN_DEADLINE_MS);
       return opened;
     } catch (error) {
       await opened.close();

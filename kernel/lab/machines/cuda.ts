@@ -14,6 +14,7 @@ import { ALLOCATORS, type Verdict, type VerdictOptions } from "../verdict.js";
 import type { KillableChild } from "./children/killable-child.js";
 import { throwIfCancelled } from "./cuda-calls.js";
 import { makeContexts } from "./cuda-contexts.js";
+import { ForeignBuffers } from "./cuda-foreign.js";
 import { graphCosts } from "./cuda-graph.js";
 import { Guard } from "./cuda-guard.js";
 import { infoOf } from "./cuda-info.js";
@@ -151,16 +152,25 @@ export class CudaMachine implements Machine {
     // What takes long to read is read while memory is made, and again while it is given back.
     const before = this.#reader.read(program.gpus);
     let measured: Measured;
+    let foreign: ForeignBuffers | null = null;
     try {
+      foreign = await ForeignBuffers.of(this.#addon, program);
       const executor = await this.#addon.prepare(
-        nativeProgramOf(program, (from, to) => this.#addon.peer(from, to).access),
+        nativeProgramOf(program, (from, to) => this.#addon.peer(from, to).access, foreign.handles),
       );
       const cancel = () => executor.cancel();
       options.signal?.addEventListener("abort", cancel);
       const guard = new Guard();
       try {
         await this.#prober.ended();
-        measured = await this.#measure(guard.watch(executor, program), program, sampling, options, before);
+        measured = await this.#measure(
+          guard.watch(executor, program),
+          program,
+          sampling,
+          options,
+          before,
+          foreign,
+        );
       } finally {
         options.signal?.removeEventListener("abort", cancel);
         this.#hung = guard.hung;
@@ -168,6 +178,8 @@ export class CudaMachine implements Machine {
       }
     } catch (error) {
       throw translate(error);
+    } finally {
+      await foreign?.close();
     }
     const [early, late] = [measured.early, await measured.late];
     const states = typeof early !== "string" && typeof late !== "string" ? taints(early, late) : [];
@@ -181,8 +193,9 @@ export class CudaMachine implements Machine {
     sampling: Sampling,
     options: RunOptions,
     before: Promise<Readings>,
+    foreign: ForeignBuffers,
   ): Promise<Measured> {
-    const verification = await verify(executor, program);
+    const verification = await foreign.seenByOwner(await verify(executor, program));
     const counted = await before;
     throwIfCancelled(options.signal);
     const graph = program.data.submit === "graph" ? await graphCosts(executor) : null;

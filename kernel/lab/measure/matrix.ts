@@ -3,6 +3,7 @@ import type { Allocator, CopyEngine, SyncMethod } from "../program.js";
 import { reportProgress } from "../progress.js";
 import { quantileSorted, samplingOf, THROUGHPUT_SAMPLING } from "../sampling.js";
 import { type Bytes, formatBytes, parseBytes } from "../units.js";
+import { ALLOCATORS } from "../verdict.js";
 import { expectMachine, expectNames, expectOptions, expectWord } from "./expect.js";
 import {
   expectGpus,
@@ -308,7 +309,7 @@ function planOf(options: MatrixOptions): MatrixPlan {
     initiator: options.initiator && expectWord("initiator", options.initiator, WORDS.initiator),
     direction: expectWord("direction", options.direction ?? "one-way", WORDS.direction),
     sync: expectWord("sync", options.sync ?? "spin", WORDS.sync),
-    allocator: expectWord("allocator", options.allocator ?? "malloc", WORDS.allocator),
+    allocator: expectWord("allocator", options.allocator ?? "malloc", ALLOCATORS),
   };
 }
 

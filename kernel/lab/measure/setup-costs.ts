@@ -1,7 +1,7 @@
 import type { Machine } from "../machine.js";
 import { SETUP_KINDS, type SetupKind } from "../operations.js";
 import { type Program, program } from "../program.js";
-import { SETUP_NEEDS } from "../program-checks.js";
+import { OPENED_ELSEWHERE, SETUP_NEEDS } from "../program-checks.js";
 import { reportProgress } from "../progress.js";
 import { quantileSorted, type SamplingOptions } from "../sampling.js";
 import { type Bytes, nsToUs, parseBytes } from "../units.js";
@@ -48,7 +48,7 @@ export async function setupCosts(machine: Machine, options: SetupCostsOptions = 
   const sizes = listOf(options.bytes ?? ["64 KiB", "1 MiB", "64 MiB"]).map(parseBytes);
   const cells = kinds.flatMap((kind): Cell[] => {
     const peer = SETUP_NEEDS.peer.includes(kind)
-      ? (options.peer ?? other ?? (kind.startsWith("ipc-") ? gpu : undefined))
+      ? (options.peer ?? other ?? (OPENED_ELSEWHERE.includes(kind) ? gpu : undefined))
       : null;
     const base = { kind, gpu, peer };
     if (SETUP_NEEDS.bytes.includes(kind)) return sizes.map((bytes) => ({ ...base, bytes, nodes: null }));

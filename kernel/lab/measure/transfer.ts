@@ -26,7 +26,7 @@ export const WORDS = {
   engine: ["copy-engine", "kernel-write", "kernel-read"] as readonly CopyEngine[],
   sync: ["spin", "yield", "block", "poll-event", "poll-flag"] as readonly SyncMethod[],
   submit: ["stream", "graph"] as readonly Submit[],
-  allocator: ["malloc", "pool", "vmm"] as readonly Allocator[],
+  allocator: ["malloc", "pool", "vmm", "ipc"] as readonly Allocator[],
   initiator: ["source", "destination"] as readonly Initiator[],
   direction: ["one-way", "both-ways"] as readonly Direction[],
 } as const;
@@ -47,7 +47,10 @@ export interface TransferOptions {
   chunk?: Bytes | "whole";
   /** Default `stream`: each operation by a call of its own; `graph`: all of them by one. */
   submit?: Submit;
-  /** Of the GPU memory; default `malloc`. */
+  /**
+   * Of the GPU memory; default `malloc`. `ipc`: the destination belongs to another process and is opened by its IPC handle; the
+   * source is this process's own.
+   */
   allocator?: Allocator;
   /** Default `source`; of a kernel-read `destination`. */
   initiator?: Initiator;
@@ -251,7 +254,11 @@ function wayOf({ parts, chunkBytes }: Plan, from: number, to: number, suffix: st
 function withBuffers(base: Program, plan: Plan, way: Way): Program {
   const { bytes, allocator, path } = plan;
   const built = base
-    .buffer(`src${way.suffix}`, { gpu: way.from, bytes, allocator })
+    .buffer(`src${way.suffix}`, {
+      gpu: way.from,
+      bytes,
+      allocator: allocator === "ipc" ? "malloc" : allocator,
+    })
     .buffer(`dst${way.suffix}`, { gpu: way.to, bytes, allocator });
   return path === "staged" ? built.buffer(`stage${way.suffix}`, { host: "pinned", bytes }) : built;
 }

@@ -1,17 +1,20 @@
-/** The process that opens memory of another: does ipc-open and ipc-close for cuda-setup.ts. */
+/** The process that opens memory of another: does its kinds of set-up work for cuda-setup.ts. */
 import { P2pError } from "../../errors.js";
 import { loadAddon } from "../../native.js";
 import type { NativeSetup } from "../../native-setup.js";
 import { serve } from "./serve.js";
 
+export type Elsewhere = "ipc-open" | "ipc-open-again" | "ipc-close" | "vmm-import";
+
 /** What the parent asks. GPUs are named by UUID: the two processes may number them differently. */
 export type IpcRequest =
   | {
       readonly do: "setup";
-      readonly kind: "ipc-open" | "ipc-close";
+      readonly kind: Elsewhere;
       readonly uuid: string;
       readonly bytes: number;
-      readonly handle: Uint8Array;
+      /** A file descriptor that this process inherited for `vmm-import`. */
+      readonly handle: Uint8Array | number;
     }
   | { readonly do: "time"; readonly repetitions: number; readonly budgetMs: number }
   | { readonly do: "checked" };

@@ -18,6 +18,9 @@ export type Answer =
   | { readonly id: number; readonly result: unknown }
   | { readonly id: number; readonly error: Readonly<Record<string, unknown>> };
 
+/** What a child calls the descriptor that it inherits. */
+export const INHERITED_FILE = 4;
+
 interface Pending {
   readonly id: number;
   readonly resolve: (result: unknown) => void;
@@ -42,13 +45,16 @@ export class KillableChild {
   #gone: string | null = null;
   #ids = 0;
 
-  /** @param script the module that it runs, which calls `serve` of ./serve.ts. */
-  constructor(script: URL) {
+  /**
+   * @param script the module that it runs, which calls `serve` of ./serve.ts.
+   * @param file descriptor that it inherits as {@link INHERITED_FILE}; null for none.
+   */
+  constructor(script: URL, file: number | null = null) {
     this.#process = fork(fileURLToPath(script), [], {
       execArgv: [],
       env: quietEnvironment(),
       serialization: "advanced",
-      stdio: ["ignore", "ignore", "pipe", "ipc"],
+      stdio: ["ignore", "ignore", "pipe", "ipc", ...(file === null ? [] : [file])],
     });
     this.#process.stderr?.on("data", (text: Buffer) => {
       this.#stderr = (this.#stderr + text.toString()).slice(-STDERR_KEPT);

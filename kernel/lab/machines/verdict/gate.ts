@@ -147,7 +147,10 @@ function cellsOf(program: Program): Cell[] {
 function allocatorsOn(program: Program, gpus: readonly number[]): Set<Allocator> {
   return new Set(
     program.data.buffers.flatMap(({ place }) =>
-      "gpu" in place && gpus.includes(place.gpu) ? [place.allocator ?? "malloc"] : [],
+      // What another process owns it has by cuMemAlloc.
+      "gpu" in place && gpus.includes(place.gpu)
+        ? [place.allocator === "ipc" || !place.allocator ? "malloc" : place.allocator]
+        : [],
     ),
   );
 }

@@ -1,0 +1,245 @@
+// Chapter 07: two processes, one allocation. The owner allocates on GPU 1 and hands over names of its memory: 64 bytes of
+// CUDA IPC, and a file descriptor of virtual memory, sent over a Unix socket. The other process opens both and copies into
+// them from GPU 0; the owner then looks whether the bytes are there.
+// Build and run on a machine with two GPUs that grant each other peer access:
+//   nvcc -O2 -std=c++17 -o 07_two_processes 07_two_processes.cu -lcuda && ./07_two_processes
+// Prints what opening costs against one copy. Exits with 1 when a call fails or the owner sees wrong bytes.
+#include <cuda.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+static void check(CUresult result, const char *call, int line) {
+  if (result == CUDA_SUCCESS) return;
+  const char *name = nullptr;
+  cuGetErrorName(result, &name);
+  std::fprintf(stderr, "process %d, line %d: %s: %s\n", getpid(), line, call, name ? name : "unknown error");
+  std::exit(1);
+}
+#define CHECK(call) check((call), #call, __LINE__)
+
+static void require(bool holds, const char *what) {
+  if (holds) return;
+  std::fprintf(stderr, "process %d: %s\n", getpid(), what);
+  std::exit(1);
+}
+
+constexpr size_t kBytes = size_t{64} << 20;
+constexpr unsigned char kIpcByte = 0x5a, kFileByte = 0xa5;
+
+// What crosses the socket beside the descriptor.
+struct Names {
+  CUipcMemHandle ipc;
+  size_t mappedBytes;
+};
+
+// A descriptor means nothing in another process: the kernel makes a new one of the same file there.
+static void send_names(int socket, const Names &names, int file) {
+  iovec data{const_cast<Names *>(&names), sizeof names};
+  alignas(cmsghdr) char room[CMSG_SPACE(sizeof(int))] = {};
+  msghdr message{};
+  message.msg_iov = &data;
+  message.msg_iovlen = 1;
+  message.msg_control = room;
+  message.msg_controllen = sizeof room;
+  cmsghdr *control = CMSG_FIRSTHDR(&message);
+  control->cmsg_level = SOL_SOCKET;
+  control->cmsg_type = SCM_RIGHTS;
+  control->cmsg_len = CMSG_LEN(sizeof(int));
+  std::memcpy(CMSG_DATA(control), &file, sizeof file);
+  require(sendmsg(socket, &message, 0) == static_cast<ssize_t>(sizeof names), "the names could not be sent");
+}
+
+static int receive_names(int socket, Names &names) {
+  iovec data{&names, sizeof names};
+  alignas(cmsghdr) char room[CMSG_SPACE(sizeof(int))] = {};
+  msghdr message{};
+  message.msg_iov = &data;
+  message.msg_iovlen = 1;
+  message.msg_control = room;
+  message.msg_controllen = sizeof room;
+  require(recvmsg(socket, &message, MSG_WAITALL) == static_cast<ssize_t>(sizeof names), "no names came");
+  const cmsghdr *control = CMSG_FIRSTHDR(&message);
+  require(control != nullptr && control->cmsg_type == SCM_RIGHTS, "no descriptor came");
+  int file = -1;
+  std::memcpy(&file, CMSG_DATA(control), sizeof file);
+  return file;
+}
+
+static CUcontext use(int gpu) {
+  CUdevice device;
+  CUcontext context;
+  CHECK(cuDeviceGet(&device, gpu));
+  CHECK(cuDevicePrimaryCtxRetain(&context, device));
+  CHECK(cuCtxSetCurrent(context));
+  return context;
+}
+
+static CUmemAllocationProp shareable_on(int gpu) {
+  CUmemAllocationProp properties{};
+  properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+  properties.requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+  properties.location = {CU_MEM_LOCATION_TYPE_DEVICE, gpu};
+  return properties;
+}
+
+static CUdeviceptr map_for(CUmemGenericAllocationHandle memory, size_t bytes, const std::vector<int> &gpus) {
+  CUdeviceptr address;
+  CHECK(cuMemAddressReserve(&address, bytes, 0, 0, 0));
+  CHECK(cuMemMap(address, bytes, 0, memory, 0));
+  for (const int gpu : gpus) {
+    CUmemAccessDesc access{};
+    access.location = {CU_MEM_LOCATION_TYPE_DEVICE, gpu};
+    access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+    CHECK(cuMemSetAccess(address, bytes, &access, 1));
+  }
+  return address;
+}
+
+static double us_of(const std::chrono::steady_clock::time_point begin) {
+  return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin).count();
+}
+
+// One copy from GPU 0, submitted and waited for; median of many.
+static double copy_us(CUdeviceptr destination, CUdeviceptr source, CUstream stream, size_t bytes) {
+  std::vector<double> times;
+  for (int i = 0; i < 60; ++i) {
+    const auto begin = std::chrono::steady_clock::now();
+    CHECK(cuMemcpyAsync(destination, source, bytes, stream));
+    CHECK(cuStreamSynchronize(stream));
+    if (i >= 10) times.push_back(us_of(begin));
+  }
+  std::nth_element(times.begin(), times.begin() + times.size() / 2, times.end());
+  return times[times.size() / 2];
+}
+
+static bool holds(CUdeviceptr memory, unsigned char byte) {
+  std::vector<unsigned char> seen(kBytes);
+  CHECK(cuMemcpyDtoH(seen.data(), memory, kBytes));
+  return std::all_of(seen.begin(), seen.end(), [byte](unsigned char value) { return value == byte; });
+}
+
+static int owner(int socket) {
+  CHECK(cuInit(0));
+  use(1);
+  Names names{};
+  CUdeviceptr plain;
+  CHECK(cuMemAlloc(&plain, kBytes));
+  CHECK(cuMemsetD8(plain, 0, kBytes));
+  CHECK(cuIpcGetMemHandle(&names.ipc, plain));
+  const CUmemAllocationProp properties = shareable_on(1);
+  size_t unit;
+  CHECK(cuMemGetAllocationGranularity(&unit, &properties, CU_MEM_ALLOC_GRANULARITY_MINIMUM));
+  names.mappedBytes = (kBytes + unit - 1) / unit * unit;
+  CUmemGenericAllocationHandle memory;
+  CHECK(cuMemCreate(&memory, names.mappedBytes, &properties, 0));
+  const CUdeviceptr mapped = map_for(memory, names.mappedBytes, {1});
+  CHECK(cuMemsetD8(mapped, 0, kBytes));
+  CHECK(cuCtxSynchronize());
+  int file = -1;
+  CHECK(cuMemExportToShareableHandle(&file, memory, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
+  send_names(socket, names, file);
+  char done = 0;
+  require(read(socket, &done, 1) == 1, "the other process ended before it had copied");
+  const bool right = holds(plain, kIpcByte) && holds(mapped, kFileByte);
+  std::printf("the owner sees the bytes of the other process: %s\n", right ? "yes" : "NO");
+  CHECK(cuMemFree(plain));
+  CHECK(cuMemUnmap(mapped, names.mappedBytes));
+  CHECK(cuMemAddressFree(mapped, names.mappedBytes));
+  CHECK(cuMemRelease(memory));
+  return right ? 0 : 1;
+}
+
+static int user(int socket) {
+  CHECK(cuInit(0));
+  use(0);
+  Names names{};
+  const int file = receive_names(socket, names);
+  CUstream stream;
+  CHECK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+  CUdeviceptr source;
+  CHECK(cuMemAlloc(&source, kBytes));
+
+  auto begin = std::chrono::steady_clock::now();
+  CUdeviceptr opened;
+  CHECK(cuIpcOpenMemHandle(&opened, names.ipc, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
+  std::printf("%-44s %10.1f us\n", "cuIpcOpenMemHandle, first", us_of(begin));
+  begin = std::chrono::steady_clock::now();
+  CUdeviceptr again;
+  CHECK(cuIpcOpenMemHandle(&again, names.ipc, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
+  std::printf("%-44s %10.1f us\n", "cuIpcOpenMemHandle, while it is open", us_of(begin));
+  CHECK(cuIpcCloseMemHandle(again));
+
+  begin = std::chrono::steady_clock::now();
+  CUmemGenericAllocationHandle memory;
+  CHECK(cuMemImportFromShareableHandle(&memory, reinterpret_cast<void *>(static_cast<uintptr_t>(file)),
+                                       CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR));
+  std::printf("%-44s %10.1f us\n", "cuMemImportFromShareableHandle", us_of(begin));
+  begin = std::chrono::steady_clock::now();
+  const CUdeviceptr mapped = map_for(memory, names.mappedBytes, {0, 1});
+  std::printf("%-44s %10.1f us\n", "reserve, map and grant access", us_of(begin));
+
+  CHECK(cuMemsetD8Async(source, kIpcByte, kBytes, stream));
+  for (const size_t bytes : {size_t{8}, kBytes}) {
+    std::printf("copy of %9zu bytes, memory opened by IPC %8.2f us", bytes, copy_us(opened, source, stream, bytes));
+    std::printf(", by descriptor %8.2f us\n", copy_us(mapped, source, stream, bytes));
+  }
+  CHECK(cuMemsetD8Async(source, kFileByte, kBytes, stream));
+  CHECK(cuMemcpyAsync(mapped, source, kBytes, stream));
+  CHECK(cuStreamSynchronize(stream));
+
+  CHECK(cuIpcCloseMemHandle(opened));
+  CHECK(cuMemUnmap(mapped, names.mappedBytes));
+  CHECK(cuMemAddressFree(mapped, names.mappedBytes));
+  CHECK(cuMemRelease(memory));
+  CHECK(cuMemFree(source));
+  CHECK(cuStreamDestroy(stream));
+  close(file);
+  const char done = 1;
+  return write(socket, &done, 1) == 1 ? 0 : 1;
+}
+
+// CUDA does not survive a fork: GPUs are looked at by a process that ends again.
+static int why_not() {
+  if (cuInit(0) != CUDA_SUCCESS) return 1;
+  int count = 0, granted = 0;
+  CHECK(cuDeviceGetCount(&count));
+  if (count < 2) {
+    std::fprintf(stderr, "this example needs two GPUs, there %s %d\n", count == 1 ? "is" : "are", count);
+    return 1;
+  }
+  CHECK(cuDeviceCanAccessPeer(&granted, 0, 1));
+  if (!granted) std::fprintf(stderr, "GPU 0 has no peer access to GPU 1: see nvidia-smi topo -p2p r\n");
+  return granted ? 0 : 1;
+}
+
+int main() {
+  std::fflush(nullptr);
+  int status = 0;
+  const pid_t looking = fork();
+  if (looking == 0) std::exit(why_not());
+  require(waitpid(looking, &status, 0) == looking && WIFEXITED(status), "the look at the GPUs was cut short");
+  if (WEXITSTATUS(status) != 0) {
+    std::fprintf(stderr, "nothing was measured: a driver and two GPUs with peer access are needed\n");
+    return 1;
+  }
+  int ends[2];
+  require(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0, "no socket pair");
+  const pid_t other = fork();
+  if (other == 0) {
+    close(ends[0]);
+    std::exit(user(ends[1]));
+  }
+  close(ends[1]);
+  const int own = owner(ends[0]);
+  require(waitpid(other, &status, 0) == other, "the other process was lost");
+  return own != 0 || !WIFEXITED(status) || WEXITSTATUS(status) != 0 ? 1 : 0;
+}
