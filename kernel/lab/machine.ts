@@ -1,4 +1,4 @@
-import type { Change, Collective, CollectiveResult } from "./model.js";
+import type { Change, Collective, CollectiveResult, RdmaCard } from "./model.js";
 import type { Program } from "./program.js";
 import type { Convergence, SamplingOptions } from "./sampling.js";
 import type { Timeline } from "./timeline.js";
@@ -290,6 +290,11 @@ export interface Machine {
   with?(change: Change): Machine;
   /** How long a collective takes; of models. @throws P2pError `usage`, `not-available`. */
   collective?(wanted: Collective): CollectiveResult;
+  /**
+   * Network cards that a GPU can use, the nearest first; of models. Empty where the machine has none.
+   * @throws P2pError `not-available` for a GPU that there is not.
+   */
+  rdma?(gpu: number): readonly RdmaCard[];
   /** Frees what it holds; safe to call twice. */
   close(): Promise<void>;
 }

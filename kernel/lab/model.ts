@@ -67,6 +67,18 @@ export interface CollectiveResult {
   readonly peakShare: number;
 }
 
+/** A network card and what it can do for a GPU, to a computer that looks the same. */
+export interface RdmaCard {
+  /** Name in the topology, such as `nic0`. */
+  readonly nic: string;
+  /** Class of the way between GPU and card, as nvidia-smi shows it; null where unknown. */
+  readonly pciClass: string | null;
+  /** A write of a few bytes from memory of the GPU into that of its peer, one way (GPUDirect RDMA), and the rate of a large one. */
+  readonly gpu: { readonly latencyNs: number; readonly gbps: number };
+  /** The same between page-locked memories of the hosts. */
+  readonly host: { readonly latencyNs: number; readonly gbps: number };
+}
+
 /** Which algorithms there are for an operation. */
 export const ALGORITHMS: Readonly<Record<CollectiveOperation, readonly CollectiveAlgorithm[]>> = {
   "all-reduce": ["ring", "tree", "direct"],

@@ -198,6 +198,11 @@ export class OpenMachine implements Machine {
     );
   }
 
+  /** See {@link Machine.rdma}; missing where the machine is no model. */
+  get rdma(): Machine["rdma"] {
+    return this.#machine.rdma?.bind(this.#machine);
+  }
+
   close(): Promise<void> {
     return this.#machine.close();
   }

@@ -1,6 +1,6 @@
 import { P2pError } from "../errors.js";
 import type { BackedBy, Machine, MachineInfo, Provenance, Run, RunOptions } from "../machine.js";
-import type { Change, Collective, CollectiveResult } from "../model.js";
+import type { Change, Collective, CollectiveResult, RdmaCard } from "../model.js";
 import type { Program } from "../program.js";
 import { RecordedMachine } from "./recorded.js";
 import type { SimulatedMachine } from "./simulated.js";
@@ -90,6 +90,10 @@ export class BackedMachine implements Machine {
 
   collective(wanted: Collective): CollectiveResult {
     return this.#model.collective(wanted);
+  }
+
+  rdma(gpu: number): readonly RdmaCard[] {
+    return this.#model.rdma(gpu);
   }
 
   async close(): Promise<void> {

@@ -9,7 +9,13 @@ import type {
   Trace,
   Verification,
 } from "../machine.js";
-import { type Change, type Collective, type CollectiveResult, describeChange } from "../model.js";
+import {
+  type Change,
+  type Collective,
+  type CollectiveResult,
+  describeChange,
+  type RdmaCard,
+} from "../model.js";
 import type { Operation, ProbeOperation, SetupOperation } from "../operations.js";
 import type { Program } from "../program.js";
 import { Random, seedOf } from "../random.js";
@@ -26,6 +32,7 @@ import { borrowedCosts, COSTS } from "./simulation/costs.js";
 import { execute } from "./simulation/execute.js";
 import { type Plan, planOf } from "./simulation/plan.js";
 import { probeFacts, probeOf, sampleAround, setupOf } from "./simulation/probes.js";
+import { rdmaCards } from "./simulation/rdma.js";
 import { graphCosts, mostOf, sampleLatency, sampleThroughput } from "./simulation/sample.js";
 import { traceOf } from "./simulation/trace.js";
 import { Turns } from "./simulation/turns.js";
@@ -264,6 +271,12 @@ export class SimulatedMachine implements Machine {
       );
     }
     return collective(this.#topology, this.#costs, wanted);
+  }
+
+  /** See {@link Machine.rdma}. */
+  rdma(gpu: number): readonly RdmaCard[] {
+    this.#requireGpuNumbers([gpu]);
+    return rdmaCards(this.#topology, gpu);
   }
 
   async close(): Promise<void> {

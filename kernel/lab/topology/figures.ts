@@ -14,7 +14,7 @@ const NVLINK_HOP_NS = (807 - 147) / 4;
 const NVLINK_HOP_SOURCE = "latency DERIVED from OWN-H200 pointer chase, (807 - 147) ns / 4 hops";
 
 /** One way between a GPU and the first switch or root port: a peer load behind one switch takes 0.71-0.74 µs, a local one 147 ns. */
-const PCIE_HOP_NS = (725 - 147) / 4;
+export const PCIE_HOP_NS = (725 - 147) / 4;
 const PCIE_HOP_SOURCE =
   "latency DERIVED from M09 and M10 peer read PIX 0.71-0.74 us less a 147 ns local load, / 4 hops";
 
