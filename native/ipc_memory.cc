@@ -100,11 +100,13 @@ std::uint64_t wrongBytesOf(const cu::IpcMemoryHandle& handle, std::uint64_t byte
   return wrongBytesAt(opened.address(), bytes, context);
 }
 
-std::uint64_t wrongBytesOf(int file, std::uint64_t bytes, const std::shared_ptr<DeviceContext>& context) {
-  const auto physical = PhysicalMemory::imported(context, vmmSize(context->gpu(), bytes), file);
+std::uint64_t wrongBytesOf(int file, std::uint64_t bytes, const std::shared_ptr<DeviceContext>& context,
+                           int owner) {
+  const auto physical = PhysicalMemory::imported(context, vmmSize(owner, bytes), file);
   const AddressRange range(physical->bytes());
   MemoryMapping mapping(range, *physical);
   mapping.allow(context->gpu(), true);
+  if (owner != context->gpu()) mapping.allow(owner, true);
   return wrongBytesAt(range.address(), bytes, context);
 }
 

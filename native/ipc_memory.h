@@ -68,9 +68,11 @@ class OpenedMemory {
 std::uint64_t wrongBytesAt(cu::DevicePtr address, std::uint64_t bytes,
                            const std::shared_ptr<DeviceContext>& context);
 
-// The same of memory of another process, opened for it.
+// The same of memory of another process, opened for it; a file descriptor does not tell whose memory it
+// names.
 std::uint64_t wrongBytesOf(const cu::IpcMemoryHandle& handle, std::uint64_t bytes,
                            const std::shared_ptr<DeviceContext>& context);
-std::uint64_t wrongBytesOf(int file, std::uint64_t bytes, const std::shared_ptr<DeviceContext>& context);
+std::uint64_t wrongBytesOf(int file, std::uint64_t bytes, const std::shared_ptr<DeviceContext>& context,
+                           int owner);
 
 }  // namespace p2p

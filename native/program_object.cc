@@ -21,8 +21,8 @@ ProgramRows programOf(const Napi::Object& program) {
   const Napi::Float64Array sources = doubles("sources");
   const Napi::Float64Array checks = doubles("checks");
   const Napi::Value handle = member("handles");
-  const Napi::Uint8Array handles = handle.IsUndefined() ? Napi::Uint8Array::New(program.Env(), 0)
-                                                        : uint8ArrayOf(handle, where("handles"));
+  const Napi::Uint8Array handles =
+      handle.IsUndefined() ? Napi::Uint8Array::New(program.Env(), 0) : uint8ArrayOf(handle, where("handles"));
   const Napi::Value events = member("eventCount");
   if (!events.IsNumber()) throw usage(where("eventCount") + " must be a number, not " + describe(events), "");
   const double eventCount = events.As<Napi::Number>().DoubleValue();

@@ -65,7 +65,7 @@ struct SetupRequest {
   unsigned nodes = 0;
   // ipc-open, ipc-open-again and ipc-close: what another process exported, `bytes` of it.
   cu::IpcMemoryHandle handle{};
-  // vmm-import: the same as a file descriptor, which stays the caller's.
+  // vmm-import: the same as a file descriptor, which stays the caller's; `peer` owns the memory.
   int file = -1;
 };
 

@@ -191,7 +191,8 @@ class Export : public VmmWork {
 class Import : public SetupWork {
  public:
   Import(const SetupRequest& request, const SetupContext& context) : request_(request) {
-    const std::uint64_t wrong = wrongBytesOf(request.file, request.bytes, context);
+    const std::uint64_t wrong =
+        wrongBytesOf(request.file, request.bytes, context, request.peer < 0 ? context->gpu() : request.peer);
     if (wrong == 0) return;
     throw usage(
         std::to_string(wrong) + " bytes of the memory that another process exported are wrong",

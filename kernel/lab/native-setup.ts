@@ -36,7 +36,7 @@ export interface NativeExport {
 export interface NativeSetupExports {
   /**
    * Makes set-up work ready; `kind` is a word of SETUP_KINDS. `gpu` is where it is done. `peer` owns the memory that
-   * `gpu` gets access to (-1 where the kind has none), `bytes` and `nodes` are 0 where the kind has none, and `handle`
+   * `gpu` gets access to or imports (-1 where the kind has none), `bytes` and `nodes` are 0 where the kind has none, and `handle`
    * is what another process exported: 64 bytes (`ipc-open`, `ipc-open-again`, `ipc-close`), a file descriptor (`vmm-import`), or
    * null. All of these check the memory first.
    */

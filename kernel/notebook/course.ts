@@ -7,12 +7,16 @@ export interface Chapter {
   /** `01` … `30`. */
   readonly number: string;
   readonly title: string;
+  readonly english: string;
+  /** What it answers. */
+  readonly question: string;
   /** Its notebook; null while there is none. */
   readonly file: string | null;
 }
 
 export interface Stage {
   readonly title: string;
+  readonly english: string;
   readonly chapters: readonly Chapter[];
 }
 
@@ -23,7 +27,11 @@ export interface Course {
 
 interface Plan {
   readonly title: string;
-  readonly stages: readonly { readonly title: string; readonly chapters: readonly string[] }[];
+  readonly stages: readonly {
+    readonly title: string;
+    readonly english: string;
+    readonly chapters: readonly Pick<Chapter, "title" | "english" | "question">[];
+  }[];
 }
 
 /** Reads `notebooks/course.json` and looks which notebooks are beside it. */
@@ -31,12 +39,13 @@ export function readCourse(folder: string = packagePath("notebooks")): Course {
   const plan = JSON.parse(readFileSync(join(folder, "course.json"), "utf8")) as Plan;
   const files = readdirSync(folder).filter((name) => /^\d\d-.*\.ipynb$/.test(name));
   let count = 0;
-  const stages = plan.stages.map(({ title, chapters }) => ({
+  const stages = plan.stages.map(({ title, english, chapters }) => ({
     title,
+    english,
     chapters: chapters.map((chapter) => {
       const number = String(++count).padStart(2, "0");
       const file = files.find((name) => name.startsWith(`${number}-`));
-      return { number, title: chapter, file: file ? join(folder, file) : null };
+      return { number, ...chapter, file: file ? join(folder, file) : null };
     }),
   }));
   return { title: plan.title, stages };

@@ -1,4 +1,6 @@
 export { formatNotebook, writeNotebook } from "./canonical.js";
+export { CONTENTS, contentsNotebook, contentsTable } from "./contents.js";
+export { type Chapter, type Course, readCourse, type Stage } from "./course.js";
 export { makeWritableFolder } from "./folder.js";
 export {
   installKernel,

@@ -130,6 +130,7 @@ void ownFile() {
   EXPECT_EQ(memory.changedBytes(), 0u);
   SetupRequest request = requestOf(SetupKind::kVmmImport);
   request.file = memory.file();
+  request.peer = 0;
   request.bytes = memory.bytes();
   SetupCosts costs(request);
   EXPECT_EQ(timed(costs, 3), 3u);

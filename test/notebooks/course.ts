@@ -22,7 +22,7 @@ export interface Chapter {
 }
 
 export const chapters: readonly Chapter[] = readdirSync(FOLDER)
-  .filter((file) => file.endsWith(".ipynb"))
+  .filter((file) => file.endsWith(".ipynb") && !file.startsWith("00-"))
   .sort()
   .map((file) => ({
     file,

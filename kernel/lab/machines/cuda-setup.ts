@@ -135,7 +135,9 @@ class OpenedElsewhere implements Work {
     peer: number,
     bytes: number,
   ): Promise<OpenedElsewhere> {
-    const uuid = addon.devices()[peer]?.uuid ?? "";
+    const devices = addon.devices();
+    const uuid = devices[peer]?.uuid ?? "";
+    const owner = devices[gpu]?.uuid ?? "";
     const byFile = kind === "vmm-import";
     const exported = await addon.exportMemory(gpu, bytes, byFile ? "file" : "ipc");
     const child = new KillableChild(
@@ -145,7 +147,7 @@ class OpenedElsewhere implements Work {
     const opened = new OpenedElsewhere(child, () => exported.close());
     try {
       const handle = byFile ? INHERITED_FILE : exported.handle;
-      await opened.#ask({ do: "setup", kind, uuid, bytes, handle }, OPEN_DEADLINE_MS);
+      await opened.#ask({ do: "setup", kind, uuid, owner, bytes, handle }, OPEN_DEADLINE_MS);
       return opened;
     } catch (error) {
       await opened.close();
