@@ -1,10 +1,13 @@
 /** A request's outputs on their way to the front ends: streams gathered, everything in order. */
 import type { CellOutput, CommOutgoing } from "../session/index.js";
+import { jsonOf } from "./content.js";
 import type { ToSockets } from "./link.js";
 import type { Header } from "./wire.js";
 
 const FLUSH_MS = 20;
 const FLUSH_CHARACTERS = 32_768;
+/** Front ends and servers limit how long a message may be. */
+const MESSAGE_CHARACTERS = 1_048_576;
 
 export class OutputPublisher {
   readonly #parent: Header;
@@ -25,9 +28,16 @@ export class OutputPublisher {
     content: Record<string, unknown>,
     extras: { metadata?: Record<string, unknown>; buffers?: Uint8Array[] } = {},
   ): void {
-    const json = JSON.stringify(content);
+    const json = jsonOf(content);
     this.flush();
     this.#send({ kind: "publish", type, json, parent: this.#parent, ...extras });
+  }
+
+  /** Nothing that a cell has changed keeps the front end from learning that it is over. */
+  status(state: "busy" | "idle"): void {
+    this.flush();
+    const json = `{"execution_state":"${state}"}`;
+    this.#send({ kind: "publish", type: "status", json, parent: this.#parent });
   }
 
   comm({ type, content, metadata, buffers }: CommOutgoing): void {
@@ -81,9 +91,22 @@ export class OutputPublisher {
     if (this.#timer) clearTimeout(this.#timer);
     this.#timer = null;
     if (this.#text === "") return;
-    const json = JSON.stringify({ name: this.#name, text: this.#text });
+    const whole = this.#text;
     this.#text = "";
     this.#flushed = performance.now();
-    this.#send({ kind: "publish", type: "stream", json, parent: this.#parent });
+    for (const text of piecesOf(whole)) {
+      const json = jsonOf({ name: this.#name, text });
+      this.#send({ kind: "publish", type: "stream", json, parent: this.#parent });
+    }
+  }
+}
+
+/** Pieces that fit into a message; no pair of surrogates is taken apart. */
+function* piecesOf(text: string): Generator<string> {
+  for (let start = 0; start < text.length; ) {
+    let end = Math.min(text.length, start + MESSAGE_CHARACTERS);
+    if (end < text.length && /[\ud800-\udbff]/.test(text[end - 1] as string)) end--;
+    yield text.slice(start, end);
+    start = end;
   }
 }

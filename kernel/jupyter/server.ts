@@ -1,7 +1,7 @@
 /** Answers the requests that need the session, in the thread of user code. */
 import type { CellOutput, ExecuteResult, Session } from "../session/index.js";
 import { complete, inspect } from "./assistance.js";
-import { type Content, textOf } from "./content.js";
+import { type Content, jsonOf, textOf } from "./content.js";
 import { historyOf } from "./history.js";
 import type { Request, ToSockets } from "./link.js";
 import { OutputPublisher } from "./publisher.js";
@@ -49,22 +49,20 @@ export class Server {
 
   async #answer(request: Request): Promise<void> {
     const outputs = new OutputPublisher(request.header, this.#send);
-    outputs.publish("status", { execution_state: "busy" });
+    outputs.status("busy");
     const type = request.header.msg_type.replace(/request$/, "reply");
     const { identities, header, channel } = request;
     let json: string;
     try {
-      json = JSON.stringify(await this.#contentOf(request, await this.#session, outputs));
+      json = jsonOf(await this.#contentOf(request, await this.#session, outputs));
+      outputs.flush();
     } catch (error) {
-      const failure = failureOf(error);
-      if (type === "execute_reply") outputs.output({ type: "error", ...failure });
-      json = JSON.stringify({ status: "error", execution_count: 0, ...failure });
+      json = failed(error, type, outputs);
     }
-    outputs.flush();
     // A comm's messages are answered by none.
     if (type.endsWith("_reply"))
       this.#send({ kind: "reply", channel, type, json, parent: header, identities });
-    outputs.publish("status", { execution_state: "idle" });
+    outputs.status("idle");
   }
 
   #contentOf(request: Request, session: Session, outputs: OutputPublisher): Content | Promise<Content> {
@@ -145,6 +143,21 @@ export class Server {
     return { status: "ok", execution_count: result.executionCount, payload, user_expressions };
   }
 }
+
+/** Content of the reply to a request that the kernel itself failed at. */
+function failed(error: unknown, type: string, outputs: OutputPublisher): string {
+  try {
+    const failure = failureOf(error);
+    if (type === "execute_reply") outputs.output({ type: "error", ...failure });
+    return jsonOf({ status: "error", execution_count: 0, ...failure });
+  } catch {
+    return SPOILT;
+  }
+}
+
+/** Written out, since nothing of JavaScript can be relied on any more. */
+const SPOILT =
+  '{"status":"error","execution_count":0,"ename":"Error","evalue":"a cell has changed what JavaScript itself is made of: restart the kernel","traceback":[]}';
 
 /** What the kernel itself failed with: the session could not be opened, or a request is not as it should be. */
 function failureOf(error: unknown): { ename: string; evalue: string; traceback: string[] } {

@@ -55,8 +55,12 @@ const iopubOut = new Outbox(iopub);
 
 /** To the server's log: process.stderr of a thread goes through the main thread's, where the session would show it in a cell. */
 function complain(error: unknown): void {
+  note(`p2plab kernel: ${error instanceof Error ? error.message : String(error)}\n`);
+}
+
+function note(text: string): void {
   try {
-    writeSync(descriptors.log, `p2plab kernel: ${error instanceof Error ? error.message : String(error)}\n`);
+    writeSync(descriptors.log, text);
   } catch {
     // Nobody reads the log, or it is full.
   }
@@ -229,7 +233,7 @@ const readers = (["stdout", "stderr"] as const).flatMap((name) => {
   const descriptor = descriptors[name];
   const take = (text: string) => {
     if (running) publish("stream", { name, text }, running);
-    else writeSync(descriptors.log, text);
+    else note(text);
   };
   return descriptor === null ? [] : [new DescriptorReader(descriptor, take)];
 });

@@ -46,6 +46,11 @@ export function currentCell(): Cell | null {
   return newest ? (storage.getStore() ?? newest) : null;
 }
 
+/** Whether the code that runs now was begun by a cell, wherever it is called from. */
+export function isCellCode(): boolean {
+  return storage.getStore() !== undefined;
+}
+
 /** After this no cell takes output any more. */
 export function forgetCells(): void {
   newest = null;

@@ -1,21 +1,60 @@
-/** `process.exit` in a cell is an error in the cell, not the end of the kernel. */
+/** What would end the process is an error in the cell, not the end of the kernel. */
+import fs from "node:fs";
+import { syncBuiltinESMExports } from "node:module";
 import { P2pError } from "../lab/index.js";
+import { isCellCode } from "./cell.js";
 import { isCellFile } from "./sources.js";
 
-/** Until the returned function is called, code of cells cannot end the process; the kernel's own code can. */
+type Call = (...args: never[]) => unknown;
+
+/** Until the returned function is called, code of cells can neither end the process nor close its streams; the kernel's own code can. */
 export function forbidExit(): () => void {
-  const original = process.exit;
-  process.exit = ((code?: number) => {
-    if (!calledFromCell()) return original.call(process, code);
+  const own = process as unknown as Record<"exit" | "reallyExit" | "abort", Call>;
+  const undo = [
+    guarded(own, "exit", isCellCode),
+    // Node.js itself calls the first of these at every end.
+    guarded(own, "reallyExit", calledFromCell),
+    guarded(own, "abort", calledFromCell),
+    ...(["close", "closeSync"] as const).map((name) =>
+      guarded(
+        fs as unknown as Record<typeof name, Call>,
+        name,
+        (descriptor) => isStream(descriptor) && isCellCode(),
+      ),
+    ),
+  ];
+  syncBuiltinESMExports();
+  return () => {
+    for (const one of undo) one();
+    syncBuiltinESMExports();
+  };
+}
+
+function guarded<Name extends string>(
+  owner: Record<Name, Call>,
+  name: Name,
+  forbidden: (argument: unknown) => boolean,
+): () => void {
+  const original = owner[name];
+  const guard = function (this: unknown, ...args: never[]): unknown {
+    if (!forbidden(args[0])) return original.apply(this, args);
+    const where = owner === (process as unknown) ? "process" : "fs";
     throw new P2pError(
       "usage",
-      `process.exit(${code ?? ""}) in a cell`,
-      "Restart or shut down the kernel from the menu.",
+      `${where}.${name}(${args[0] ?? ""}) in a cell`,
+      where === "fs"
+        ? "Descriptors 0 to 2 are the kernel's own: leave them open."
+        : "Restart or shut down the kernel from the menu.",
     );
-  }) as typeof process.exit;
-  return () => {
-    process.exit = original;
   };
+  owner[name] = guard as Call;
+  return () => {
+    owner[name] = original;
+  };
+}
+
+function isStream(descriptor: unknown): boolean {
+  return descriptor === 0 || descriptor === 1 || descriptor === 2;
 }
 
 function calledFromCell(): boolean {

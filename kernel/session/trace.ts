@@ -49,15 +49,70 @@ function isSamePlace(a: Diagnostic, b: Diagnostic): boolean {
   );
 }
 
-/** What a cell threw. Frames of the kernel are left out; frames in cells show their source line. */
+/** So much of what was thrown is shown: an error may have a hundred thousand causes, members, frames or characters. */
+const MOST = { errors: 20, members: 10, frames: 40, stackLines: 400, characters: 10_000 };
+const CANNOT = "(cannot be shown)";
+
+/** What a cell threw. Frames of the kernel are left out; frames in cells show their source line. Never throws itself, whatever it is given. */
 export function thrownError(error: unknown, sources: CellSources): CellError {
-  if (!(error instanceof Error)) {
-    const text = typeof error === "string" ? error : inspect(error, { depth: 2 });
+  if (!isError(error)) {
+    const text = valueText(error);
     return { ename: "Thrown", evalue: text, traceback: [`Thrown: ${text}`] };
   }
   const traceback: string[] = [];
   describe(error, sources, "", traceback, new Set());
-  return { ename: String(error.name), evalue: String(error.message), traceback };
+  return { ename: member(error, "name"), evalue: member(error, "message"), traceback };
+}
+
+/** A revoked proxy is nothing at all, not even an error. */
+function isError(value: unknown): value is Error {
+  try {
+    return value instanceof Error;
+  } catch {
+    return false;
+  }
+}
+
+function valueText(value: unknown): string {
+  try {
+    return shortened(typeof value === "string" ? value : inspect(value, { depth: 2 }));
+  } catch {
+    return CANNOT;
+  }
+}
+
+/** A property as text: one that a cell's own code has put there may be anything, and may throw. */
+function member(error: Error, name: "name" | "message" | "stack"): string {
+  try {
+    const text = String(error[name] ?? "");
+    return name === "stack" ? text : shortened(text);
+  } catch {
+    return name === "stack" ? "" : CANNOT;
+  }
+}
+
+function shortened(text: string): string {
+  const { characters } = MOST;
+  return text.length <= characters
+    ? text
+    : `${text.slice(0, characters)}… (${text.length - characters} more characters)`;
+}
+
+/** Null where there is none, or where it cannot be read. */
+function causeOf(error: Error): unknown {
+  try {
+    return error.cause ?? null;
+  } catch {
+    return null;
+  }
+}
+
+function membersOf(error: Error): readonly unknown[] {
+  try {
+    return error instanceof AggregateError && Array.isArray(error.errors) ? error.errors : [];
+  } catch {
+    return [];
+  }
 }
 
 function describe(
@@ -69,28 +124,36 @@ function describe(
 ): void {
   if (seen.has(error)) return;
   seen.add(error);
-  if (!(error instanceof Error)) {
-    lines.push(`${lead}${typeof error === "string" ? error : inspect(error, { depth: 2 })}`);
+  if (seen.size > MOST.errors) {
+    lines.push(`${lead}… (further ones are left out)`);
     return;
   }
-  lines.push(`${lead}${error.name}: ${error.message}`, ...framesOf(error, sources));
+  if (!isError(error)) {
+    lines.push(`${lead}${valueText(error)}`);
+    return;
+  }
+  lines.push(`${lead}${member(error, "name")}: ${member(error, "message")}`, ...framesOf(error, sources));
   if (error instanceof P2pError && error.hint) lines.push(`→ ${error.hint}`);
-  if (error instanceof AggregateError)
-    for (const one of error.errors) describe(one, sources, "one of them ", lines, seen);
-  if (error.cause !== undefined && error.cause !== null)
-    describe(error.cause, sources, "caused by ", lines, seen);
+  const members = membersOf(error);
+  for (const one of members.slice(0, MOST.members)) describe(one, sources, "one of them ", lines, seen);
+  if (members.length > MOST.members) lines.push(`… and ${members.length - MOST.members} more of them`);
+  const cause = causeOf(error);
+  if (cause !== null) describe(cause, sources, "caused by ", lines, seen);
 }
 
 const FRAME = /^\s*at (?:async (?=\S+$))?(?:(.*?) \()?(.*?):(\d+):(\d+)\)?$/;
-const KERNEL = /node_modules[\\/]tslab|kernel[\\/](session|jupyter|notebook)[\\/]|^node:|^evalmachine/;
+const KERNEL =
+  /node_modules[\\/](tslab|typescript)[\\/]|kernel[\\/](session|jupyter|notebook)[\\/]|^node:|^evalmachine/;
 const LIBRARY = /dist[\\/]kernel[\\/]lab[\\/]/;
 
 function framesOf(error: Error, sources: CellSources): string[] {
   const frames: string[] = [];
   let inCell = false;
-  for (const line of String(error.stack ?? "").split("\n")) {
-    const match = FRAME.exec(line);
+  let count = 0;
+  for (const line of member(error, "stack").split("\n", MOST.stackLines)) {
+    const match = line.length < MOST.characters ? FRAME.exec(line) : null;
     if (!match) continue;
+    if (++count > MOST.frames) return [...frames, "  … (further frames are left out)"];
     const [, name, file, row, column] = match as unknown as [
       string,
       string | undefined,
