@@ -42,7 +42,7 @@ function helpOf(command: Command): string {
   return `p2plab ${command.usage}\n  ${command.describes}`;
 }
 
-/** 0 done · 1 a stated failure · 2 not understood · 130 stopped by Ctrl-C · 70 a bug. */
+/** 0 done · 1 a stated failure · 2 not understood · 130 stopped by Ctrl-C · 70 a bug · 74 its output cannot be written. */
 async function main(args: string[]): Promise<number> {
   const [name, ...rest] = args;
   if (name === undefined) {
@@ -84,11 +84,19 @@ async function main(args: string[]): Promise<number> {
   }
 }
 
-// A reader that has seen enough, such as head, closes the pipe: that is no failure.
+/** EX_IOERR of sysexits.h: none of the statuses that a result has. */
+const OUTPUT_LOST = 74;
+
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
-  if (error.code !== "EPIPE") throw error;
-  process.exit();
+  // A reader that has seen enough, such as head, closes the pipe: that is no failure.
+  if (error.code === "EPIPE") process.exit();
+  process.stderr.write(
+    `p2plab: cannot write the output: ${error.message}\n  → Free the disk, or write it elsewhere.\n`,
+  );
+  process.exit(OUTPUT_LOST);
 });
+// A message that cannot be read is no reason to end.
+process.stderr.on("error", () => undefined);
 
 // Not process.exit: a pipe that reads slowly still gets everything.
 process.exitCode = await main(process.argv.slice(2));

@@ -121,4 +121,30 @@ else {
   );
 }
 
+command(
+  "output that cannot be written has a status of its own, and says why unless its reader has gone",
+  () => {
+    const main = packagePath("dist/kernel/cli/main.js");
+    const shell = (line: string) =>
+      spawnSync("bash", ["-o", "pipefail", "-c", line], {
+        encoding: "utf8",
+        env: { ...process.env, MAIN: main, MACHINE: machine("hgx-h200-8"), NODE: process.execPath },
+      });
+    const full = shell('"$NODE" "$MAIN" doctor --snapshot "$MACHINE" > /dev/full');
+    assert.is(full.status, 74);
+    assert.match(full.stderr, "cannot write the output: ENOSPC");
+    assert.not.match(full.stderr, /at .*node:/);
+    const gone = shell('"$NODE" "$MAIN" doctor --json --snapshot "$MACHINE" | head -c 10');
+    assert.is(gone.status, 0);
+    assert.is(gone.stderr, "");
+  },
+);
+
+command("an opened machine is looked at by its specification", () => {
+  const { status, stdout } = doctor(["--machine", "sim:pcie-4", "--json"]);
+  assert.is(status, 1);
+  const { basis, provenance } = JSON.parse(stdout);
+  assert.equal([basis, provenance], ["model", "simulated"]);
+});
+
 command.run();

@@ -13,7 +13,7 @@ import type { MachineFacts } from "./facts.js";
 import { climbLadder, noLadder } from "./ladder.js";
 import { DriverLook, lookAtFiles, mayHaveGpus } from "./live.js";
 import { factsOfOpened } from "./opened.js";
-import { cleaner } from "./redact.js";
+import { cleaner, ownNames } from "./redact.js";
 import { openSnapshot, type Snapshot, savedAs, snapshotText } from "./snapshot.js";
 
 export interface DoctorOptions {
@@ -88,7 +88,7 @@ async function lookHere(options: DoctorOptions): Promise<Diagnosis> {
       const { environment: set } = files.surroundings;
       const { verdicts } = ladder;
       const text = snapshotText({ name: machine, date, environment: set, ...noted, driver, verdicts });
-      writeFileAtomic(savedAs(options.save), cleaner()(text));
+      writeFileAtomic(savedAs(options.save), cleaner(ownNames())(text));
     }
     return examined(facts);
   } finally {

@@ -83,7 +83,7 @@ function pairOf({ from, to, link, pcie, routing, driver }: PairFacts): object {
   };
 }
 
-function topologyOf({ topology }: MachineFacts): unknown {
+function topologyOf({ topology, gpus }: MachineFacts): unknown {
   if (topology === null) return null;
   const { format, layout, unknown } = topology;
   return {
@@ -93,7 +93,7 @@ function topologyOf({ topology }: MachineFacts): unknown {
     links: layout.links.map(({ from, to, kind, width, rawGbps }) =>
       snake({ from, to, kind, width, rawGbps }),
     ),
-    matrix: matrices(topology)
+    matrix: matrices(topology, gpus)
       .map(({ text }) => text)
       .join("\n"),
     unknown,

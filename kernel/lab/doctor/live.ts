@@ -99,7 +99,7 @@ export class DriverLook {
         return this.#deadlineMs;
       })) as Part;
       const answers = { ...noAnswers("it was not asked"), ...part };
-      return { ...answers, visible: await (renumbered ?? this.#numbered(answers)) };
+      return { ...answers, visible: await (renumbered ?? this.#numbered(answers.gpus)) };
     } catch (error) {
       const late = error instanceof ChildGone && error.why === "deadline";
       const why = late ? `did not return within ${this.#deadlineMs / 1000} s` : `failed: ${messageOf(error)}`;
@@ -108,7 +108,8 @@ export class DriverLook {
       return {
         ...noAnswers(said),
         ...last.part,
-        visible: await renumbered,
+        // NVML may hang where CUDA works: the verdicts are worth all the more then.
+        visible: await (renumbered ?? (last.part.gpus ? this.#numbered(last.part.gpus) : null)),
         // An addon that is not built is a reason to know nothing, not a driver in trouble.
         brokenOff: gone ? said : null,
       };
@@ -116,10 +117,10 @@ export class DriverLook {
   }
 
   /** By PCI address, unless the models differ: then CUDA puts the fastest first, and only it knows which that is. */
-  #numbered(answers: DriverAnswers): Promise<string[] | null> {
-    const models = new Set(answers.gpus.map((gpu) => gpu.name));
+  #numbered(gpus: DriverAnswers["gpus"]): Promise<string[] | null> {
+    const models = new Set(gpus.map((gpu) => gpu.name));
     if (models.size > 1) return visibleGpus(this.#deadlineMs);
-    return Promise.resolve(answers.gpus.flatMap((gpu) => gpu.uuid ?? []));
+    return Promise.resolve(gpus.flatMap((gpu) => gpu.uuid ?? []));
   }
 
   /** Looks at the PCIe links until the work ends; the fastest and widest that each GPU was seen with, by UUID. */

@@ -106,7 +106,11 @@ function deviceOf(root: Root, address: string, kind: PciKind): PciDevice {
       vendor: idOf(text("vendor")),
       device: idOf(text("device")),
       rootBus: place.value === null ? unknown(reasonOf(place)) : known(place.value.rootBus),
-      driver: understood(root.link(`${folder}/driver`), (link) => link.split("/").at(-1) ?? null, "a driver"),
+      driver: understood(
+        root.link(`${folder}/driver`),
+        (link) => /([\w-]{1,64})$/.exec(link)?.[1] ?? null,
+        "a driver",
+      ),
       numaNode: understood(
         text("numa_node"),
         (node) => (/^\d{1,4}$/.test(node) ? Number(node) : null),
@@ -119,8 +123,8 @@ function deviceOf(root: Root, address: string, kind: PciKind): PciDevice {
       barBytes: isBridge ? aside : understood(text("resource"), largestWindow, "a list of memory windows"),
       iommuGroup: understood(
         root.link(`${folder}/iommu_group`),
-        (link) => link.split("/").at(-1) ?? null,
-        "",
+        (link) => /\/(\d{1,9})$/.exec(link)?.[1] ?? null,
+        "a group",
       ),
       cpus: understood(
         text("local_cpulist"),

@@ -140,10 +140,14 @@ class Tree {
     });
     this.#nodes.set(key, port);
     const cpu = device.numaNode === null ? undefined : this.#cpus.get(device.numaNode);
-    if (cpu === undefined && this.#cpus.size > 1) {
-      this.#unknown.add(`NUMA node of ${device.address}: the first is taken.`);
+    if (cpu !== undefined || this.#cpus.size === 1) {
+      this.#all.join(port, cpu ?? this.#firstCpu, "host");
+      return port;
     }
-    this.#all.join(port, cpu ?? this.#firstCpu, "host");
+    this.#unknown.add(`NUMA node of ${device.address}.`);
+    const hidden = this.#all.add("hidden");
+    this.#all.join(port, hidden, "host");
+    this.#all.join(hidden, this.#firstCpu, "host");
     return port;
   }
 

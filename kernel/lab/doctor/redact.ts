@@ -5,8 +5,14 @@ import { Diagnosis } from "./diagnosis.js";
 
 const UUID = /\b(GPU|MIG)-[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/gi;
 const HARDWARE_ADDRESS = /\b[0-9a-f]{2}(:[0-9a-f]{2}){5,7}\b/gi;
+/** Folders of people, whoever they are: a snapshot is of another machine than this. */
+const HOME = /(\/(?:home|Users)\/)[^/\s"'`:;,()<>]+/g;
+const SERIAL = /\b(S\/N|serial(?: number)?)(\s*[:#=：]?\s*)[A-Z0-9][\w-]{4,}/gi;
 /** Shorter names are words of their own: they would be found everywhere. */
 const LEAST_NAME = 3;
+/** Names that tell of nobody, and that paths and drivers have too. */
+const OF_NOBODY =
+  /^(root|nvidia|cuda|gpu|nobody|user|admin|localhost|ubuntu|debian|server|node|host|linux|kernel)$/i;
 
 /** The same diagnosis with each identifier replaced by one that tells only whether two are the same. */
 export function redacted(diagnosis: Diagnosis, names: readonly string[] = ownNames()): Diagnosis {
@@ -40,18 +46,21 @@ export function cleaner(names: readonly string[] = []): (text: string) => string
     if (!seen.has(key)) seen.set(key, `${prefix}-redacted-${seen.size}`);
     return seen.get(key) as string;
   };
-  const secret = names.filter((name) => name.length >= LEAST_NAME && name !== "root");
+  const secret = names.filter((name) => name.length >= LEAST_NAME && !OF_NOBODY.test(name));
   const words = secret.map((name) => `(?<![\\w-])${escaped(name)}(?![\\w-])`);
   const named = words.length > 0 ? new RegExp(words.join("|"), "gi") : null;
   return (text) => {
     const plain = text
       .replace(UUID, (found, prefix: string) => standIn(found, prefix.toUpperCase()))
-      .replace(HARDWARE_ADDRESS, "xx:xx:xx:xx:xx:xx");
+      .replace(HARDWARE_ADDRESS, "xx:xx:xx:xx:xx:xx")
+      .replace(HOME, "$1redacted")
+      .replace(SERIAL, "$1$2redacted");
     return named ? plain.replace(named, "redacted") : plain;
   };
 }
 
-function ownNames(): string[] {
+/** Of this machine and this user. */
+export function ownNames(): string[] {
   const names = [hostname(), hostname().split(".")[0] ?? ""];
   try {
     names.push(userInfo().username);

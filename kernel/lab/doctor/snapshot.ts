@@ -1,6 +1,6 @@
 /** A machine that was described in a file: the same questions as of the live one. */
 import { lstatSync } from "node:fs";
-import { basename, dirname, join } from "node:path";
+import { dirname, join } from "node:path";
 import { messageOf, P2pError, shown } from "../errors.js";
 import { readRegularFile } from "../files.js";
 import { ALLOCATORS, type Outcome, type Verdict } from "../verdict.js";
@@ -50,6 +50,7 @@ export function savedAs(path: string): string {
 }
 
 export interface Snapshot {
+  /** Empty where it tells none. */
   readonly name: string;
   /** Made up, and not taken from a machine. */
   readonly synthetic: boolean;
@@ -73,7 +74,7 @@ export function openSnapshot(path: string): Snapshot {
   const spaces = objectOf(json.spaces, "spaces", file) as Record<string, Space>;
   const environment = objectOf(json.environment, "environment", file);
   return {
-    name: typeof json.name === "string" ? json.name : basename(dirname(file)),
+    name: typeof json.name === "string" ? json.name : "",
     synthetic: json.synthetic === true,
     date: typeof json.date === "string" && !Number.isNaN(Date.parse(json.date)) ? json.date : "1970-01-01",
     root: new ListedRoot(files, spaces, new FolderRoot(dirname(file))),

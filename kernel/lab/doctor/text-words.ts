@@ -10,6 +10,9 @@ export const WORDS = {
   },
   /** Where nobody looked at the machine itself. */
   told: text("nothing wrong in what is known of it", "已知部分没有发现问题"),
+  check: text("check", "检查"),
+  model: text("model", "型号"),
+  state: text("state", "状态"),
   versions: text("versions", "版本"),
   module: text("kernel module", "内核模块"),
   user: text("user driver", "用户态驱动"),

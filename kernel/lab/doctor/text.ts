@@ -1,13 +1,10 @@
 /** The diagnosis for people at a terminal. */
-import { formatBytes } from "../units.js";
-import { type Finding, type Language, lookedAt, type Status, type Text } from "./checks/check.js";
+import type { Finding, Language, Status, Text } from "./checks/check.js";
 import { inChinese } from "./checks/chinese.js";
-import { versionOf } from "./checks/driver.js";
 import { OUTCOMES } from "./checks/verdict-words.js";
-import { type Examined, type ExitStatus, findingsOf } from "./examined.js";
-import type { GpuFacts, MachineFacts } from "./facts.js";
-import { rests } from "./gpus.js";
-import { generationOf } from "./pcie.js";
+import { type Examined, findingsOf } from "./examined.js";
+import type { MachineFacts } from "./facts.js";
+import { counted, gpuWords, hostWords, verdictOf, versionWords } from "./summary.js";
 import { WORDS } from "./text-words.js";
 import { matrices, treeLines } from "./tree.js";
 import { beginning, padded, widthOf, wrapped } from "./width.js";
@@ -56,7 +53,7 @@ class Page {
     const paint = (["pass", "warn", "fail", "skip"] as const)[status];
     return [
       ...this.#wrap(`${name} · ${this.#say(WORDS.kind[kind])} · ${date.slice(0, 10)}`, 0),
-      this.#painted(`${MARKS[paint]} ${this.#verdict(status)}`, paint),
+      this.#painted(`${MARKS[paint]} ${verdictOf(this.#diagnosis, this.#lang)}`, paint),
       ...(status === 3 ? this.#wrap(this.#say(WORDS.noGpu), 0) : []),
       "",
       ...this.#gpus(),
@@ -68,17 +65,8 @@ class Page {
     ];
   }
 
-  #verdict(status: ExitStatus): string {
-    return this.#say(status === 0 && !lookedAt(this.#facts) ? WORDS.told : WORDS.verdict[status]);
-  }
-
   #say(words: Text): string {
     return words[this.#lang];
-  }
-
-  /** Chinese has one form, right behind the number. */
-  #counted(count: number, one: Text, more: Text): string {
-    return this.#lang === "zh" ? `${count}${more.zh}` : `${count} ${(count === 1 ? one : more).en}`;
   }
 
   #painted(line: string, status: Status): string {
@@ -97,7 +85,7 @@ class Page {
   #gpus(): string[] {
     const lines = this.#facts.gpus.flatMap((gpu) =>
       this.#wrap(
-        `GPU ${gpu.index}  ${[gpu.name, gpu.pci, ...gpuWords(gpu, this.#lang)].filter(Boolean).join(" · ")}`,
+        `GPU ${gpu.index}  ${[gpu.name, gpu.pci, gpuWords(gpu, this.#lang)].filter(Boolean).join(" · ")}`,
         9,
       ),
     );
@@ -105,49 +93,19 @@ class Page {
   }
 
   #versions(): string[] {
-    const { software, driver } = this.#facts;
-    const unknown = this.#say(WORDS.unknown);
-    const rows = [
-      [this.#say(WORDS.module), software.kernelModule],
-      [this.#say(WORDS.user), driver.version ?? software.userDriver],
-      [this.#say(WORDS.cuda), driver.cuda.version === null ? null : versionOf(driver.cuda.version)],
-      [this.#say(WORDS.toolkit), software.toolkit],
-    ] as const;
-    if (this.#facts.gpus.length === 0 && rows.every(([, value]) => value === null)) return [];
-    const words = rows.map(([name, value]) => `${name} ${value ?? unknown}`).join(" · ");
-    return this.#titled(WORDS.versions, wrapped(words, this.#width - 2));
+    const words = versionWords(this.#facts, this.#lang);
+    return this.#titled(WORDS.versions, words === null ? [] : wrapped(words, this.#width - 2));
   }
 
   #host(): string[] {
-    const { host, surroundings, software } = this.#facts;
-    const place = [
-      surroundings.wsl ? "WSL" : surroundings.virtualMachine ? this.#say(WORDS.vm) : null,
-      surroundings.container ? this.#say(WORDS.container) : null,
-      surroundings.product,
-    ];
-    const words = [
-      ...place,
-      host.cpuModel,
-      host.numaNodes ? this.#counted(host.numaNodes.length, WORDS.node, WORDS.nodes) : null,
-      host.kernel ? `Linux ${host.kernel}` : null,
-      software.iommu ? this.#say(WORDS.iommu[software.iommu]) : null,
-      host.shmBytes === null ? null : `/dev/shm ${formatBytes(host.shmBytes)}`,
-      host.hugePages?.some((page) => page.total > 0)
-        ? host.hugePages
-            .filter((page) => page.total > 0)
-            .map((page) => `${page.total} × ${formatBytes(page.pageBytes)}`)
-            .join(" + ")
-        : null,
-    ];
-    return this.#titled(WORDS.host, wrapped(words.filter(Boolean).join(" · "), this.#width - 2));
+    return this.#titled(WORDS.host, wrapped(hostWords(this.#facts, this.#lang), this.#width - 2));
   }
 
   #topology(): string[] {
     const { topology, gpus } = this.#facts;
     if (topology === null) return [];
-    const cpus = (gpu: number) => gpus[gpu]?.device?.cpus ?? null;
     const room = this.#width - 2;
-    const tables = matrices(topology, cpus).flatMap(({ text }) => ["", ...tablesOf(matrixRows(text), room)]);
+    const tables = matrices(topology, gpus).flatMap(({ text }) => ["", ...tablesOf(matrixRows(text), room)]);
     const lines = [...treeLines(topology, gpus, this.#lang), ...tables];
     return this.#titled(
       WORDS.topology,
@@ -169,7 +127,7 @@ class Page {
       );
       return `${allocator} ${words.join(this.#lang === "zh" ? "、" : ", ")}`;
     });
-    const access = `${this.#say(WORDS.granted)} ${granted} / ${this.#counted(told.length, WORDS.pair, WORDS.pairs)}`;
+    const access = `${this.#say(WORDS.granted)} ${granted} / ${counted(told.length, WORDS.pair, WORDS.pairs, this.#lang)}`;
     return this.#titled(WORDS.peers, wrapped([access, ...counts].join(" · "), this.#width - 2));
   }
 
@@ -201,33 +159,6 @@ class Page {
     });
     return [...head, ...body];
   }
-}
-
-function gpuWords(gpu: GpuFacts, lang: Language): (string | null)[] {
-  const facts = gpu.driver?.facts;
-  const state = gpu.driver?.state;
-  const { device, loaded } = gpu;
-  const width = device?.width ?? state?.pcieWidth ?? null;
-  const generation = loaded?.generation ?? state?.pcieGeneration ?? generationOf(device?.speedGts ?? null);
-  const most = generationOf(device?.maxSpeedGts ?? null) ?? facts?.maxPcieGeneration ?? null;
-  const below = generation !== null && most !== null && generation < most;
-  const speed = `Gen${generation ?? "?"}${below ? `/${most}` : ""}`;
-  const idle = below && rests(gpu) ? ` (${WORDS.idle[lang]})` : "";
-  const bar = facts?.bar1Bytes ?? device?.barBytes ?? null;
-  const active = facts?.links.filter((link) => link.active).length ?? 0;
-  return [
-    gpu.memoryBytes === null ? null : formatBytes(gpu.memoryBytes),
-    bar === null ? null : `BAR1 ${formatBytes(bar)}`,
-    generation === null && width === null ? null : `PCIe ${speed} x${width ?? "?"}${idle}`,
-    facts && facts.links.length > 0 ? `NVLink ${active}/${facts.links.length}` : null,
-    device?.numaNode == null ? null : `NUMA ${device.numaNode}`,
-    state?.smClockMhz == null ? null : `${state.smClockMhz} MHz`,
-    state?.temperatureC == null ? null : `${state.temperatureC} °C`,
-    state?.powerW == null ? null : `${Math.round(state.powerW)} W`,
-    facts?.mig ? "MIG" : null,
-    gpu.cudaOrdinal === null || gpu.cudaOrdinal === gpu.index ? null : `CUDA ${gpu.cudaOrdinal}`,
-    gpu.driver === null ? WORDS.notShown[lang] : null,
-  ];
 }
 
 /** The cells of a table of classes, without what follows it. */

@@ -12,15 +12,16 @@ const DEPTH = 64;
 
 /**
  * What `nvidia-smi topo -m` prints, once for computers that are alike.
- * @param cpus those beside a GPU, by its number.
  */
 export function matrices(
   { layout }: Description,
-  cpus: (gpu: number) => string | null = () => null,
+  gpus: readonly GpuFacts[],
 ): { readonly computers: readonly number[]; readonly text: string }[] {
+  const cpus = (gpu: number) => gpus[gpu]?.device?.cpus ?? null;
+  const numa = (gpu: number) => gpus[gpu]?.device?.numaNode;
   const texts = new Map<string, number[]>();
   for (const host of new Set(layout.named("gpu").map((gpu) => layout.hostOf(gpu)))) {
-    const text = topologyMatrix(layout, { host, cpus });
+    const text = topologyMatrix(layout, { host, cpus, numa });
     texts.set(text, [...(texts.get(text) ?? []), host]);
   }
   return [...texts].map(([text, computers]) => ({ computers, text }));

@@ -19,11 +19,16 @@ const LEGEND: readonly (readonly [RegExp, string])[] = [
  * the affinity columns. `?` stands where a part of the way is unknown, `N/A` for affinities that are.
  * @param options.host number of the computer; GPUs and network cards are numbered anew in it, as on it. Default 0.
  * @param options.cpus CPUs beside a GPU, by its number, for the column CPU Affinity.
+ * @param options.numa NUMA node of a GPU, where it is known better than by the layout: null where the system tells none.
  * @throws P2pError `usage` for what is no topology, or a computer that is not there.
  */
 export function topologyMatrix(
   of: Layout | { readonly layout: Layout } | { readonly graph: Layout },
-  options: { host?: number; cpus?: (gpu: number) => string | null } = {},
+  options: {
+    host?: number;
+    cpus?: (gpu: number) => string | null;
+    numa?: (gpu: number) => number | null | undefined;
+  } = {},
 ): string {
   const layout = layoutOf(of);
   const host = options.host ?? 0;
@@ -40,8 +45,11 @@ export function topologyMatrix(
     const cells = devices.map((to) => (from === to ? "X" : (layout.classOf(from, to) ?? "?")));
     for (const cell of cells) used.add(cell);
     // Rows of network cards have no affinities.
-    const cpus = options.cpus?.(Number(from.slice("gpu".length))) ?? "N/A";
-    const affinity = row < gpus.length ? [cpus, numaOf(layout, from) ?? "N/A", "N/A"] : [];
+    const gpu = Number(from.slice("gpu".length));
+    const cpus = options.cpus?.(gpu) ?? "N/A";
+    const told = row < gpus.length ? options.numa?.(gpu) : undefined;
+    const numa = told === undefined ? numaOf(layout, from) : told;
+    const affinity = row < gpus.length ? [cpus, numa ?? "N/A", "N/A"] : [];
     return [titles[row], ...cells.map((cell) => (cell === "X" ? " X " : cell)), ...affinity].join("\t");
   });
   const legend = LEGEND.filter(([word]) => [...used].some((cell) => word.test(cell)));

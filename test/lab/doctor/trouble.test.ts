@@ -5,6 +5,8 @@ import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { examine } from "../../../kernel/lab/doctor/checks/all.js";
 import { answersOf } from "../../../kernel/lab/doctor/driver.js";
+import { readPci } from "../../../kernel/lab/doctor/pcie.js";
+import { cleaner } from "../../../kernel/lab/doctor/redact.js";
 import { FolderRoot } from "../../../kernel/lab/doctor/root.js";
 import { readSoftware } from "../../../kernel/lab/doctor/software.js";
 import { lab, P2pError, packagePath } from "../../../kernel/lab/index.js";
@@ -229,6 +231,48 @@ test("redacted, no identifier is left, and what were two are still two", async (
   assert.not.match(text, /supermicro/i);
   assert.ok(text.includes("GPU-redacted-0") && text.includes("GPU-redacted-7"));
   assert.match(JSON.stringify(diagnosis.json()), /GPU-00000000-/);
+});
+
+test("redacted, nobody's folders and serial numbers are left, whoever they are, and words that name nobody stay", () => {
+  const clean = cleaner(["nvidia", "alice", "gpu-17"]);
+  assert.is(
+    clean("/home/bob/lib/libcuda.so, /Users/eve/x"),
+    "/home/redacted/lib/libcuda.so, /Users/redacted/x",
+  );
+  assert.is(clean("R750 S/N: ABC1234567"), "R750 S/N: redacted");
+  assert.is(clean("序列号 serial：ABC1234567"), "序列号 serial：redacted");
+  assert.is(
+    clean("/proc/driver/nvidia/version of alice on gpu-17"),
+    "/proc/driver/nvidia/version of redacted on redacted",
+  );
+  assert.is(clean("/data/alice/topo.xml, alice-2"), "/data/redacted/topo.xml, alice-2");
+});
+
+test("links that lead to no group and no driver are reasons", () =>
+  inTemporary((folder) => {
+    const machine = MACHINES.find(({ name }) => name === "rtx-pair");
+    plant(folder, { ...machine?.sheet.files });
+    const device = join(folder, "sys/devices/pci0000:00/0000:00:01.0/0000:01:00.0");
+    symlinkSync("../../../..", join(device, "iommu_group"));
+    const found = readPci(new FolderRoot(folder)).devices.find(({ address }) => address === "0000:01:00.0");
+    assert.is(found?.iommuGroup, null);
+    assert.match(found?.missing.iommuGroup ?? "", "is not a group");
+  }));
+
+test("where nobody tells a NUMA node, none is made up, and no class across is claimed", async () => {
+  const machine = MACHINES.find(({ name }) => name === "pcie-acs");
+  await inTemporary(async (folder) => {
+    const files = { ...machine?.sheet.files };
+    const first = "/sys/devices/pci0000:20/0000:20:01.0/0000:21:00.0/0000:22:00.0/0000:23:00.0/numa_node";
+    assert.ok(first in files);
+    for (const path of Object.keys(files)) if (/pci0000:20.*numa_node$/.test(path)) files[path] = "-1\n";
+    machineFile(folder, { files, driver: machine?.driver, synthetic: true });
+    const { topology, facts } = await lab.doctor({ snapshot: folder });
+    assert.is(facts.gpus[0]?.device?.numaNode, null);
+    assert.is(topology?.pairClass(0, 1), "PIX");
+    assert.is(topology?.pairClass(0, 2), null);
+    assert.is(topology?.pairClass(2, 3), "PIX");
+  });
 });
 
 test.run();

@@ -50,6 +50,8 @@ const PHRASES: readonly (readonly [RegExp, string])[] = [
   [/ is not a choice\b/g, "不是可选值"],
   [/ is not 0 or 1\b/g, "不是0或1"],
   [/ is not a driver\b/g, "不是驱动名"],
+  [/ is not a group\b/g, "不是IOMMU组"],
+  [/ is not a log\b/g, "不是日志"],
   // PCIe.
   [
     /\bonly (\d+) bytes of configuration space can be read without root/g,
