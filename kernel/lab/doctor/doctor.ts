@@ -23,7 +23,7 @@ export interface DoctorOptions {
   readonly ladder?: boolean;
   /** How long that may take before no other pair is begun, seconds; default 60. */
   readonly ladderS?: number;
-  /** How long one call of the driver may take, seconds; default 30. */
+  /** How long one call of the driver may take, and its start in a process of the ladder, seconds; default 30. */
   readonly deadlineS?: number;
   /** Where a snapshot of this machine is written, without identifiers: a folder, or a file whose name ends in `.json`. */
   readonly save?: string;
@@ -73,7 +73,8 @@ async function lookHere(options: DoctorOptions): Promise<Diagnosis> {
     const looking = Promise.all([lookAtFiles(environment, options.save !== undefined), answering]);
     const [{ files, late, noted }, driver] = await Promise.race([looking, stopped(signal)]);
     const refused = whyNoLadder(options, environment);
-    const climbing = refused === null ? climbLadder(driver, ladderS * 1000, signal) : noLadder(refused);
+    const climbing =
+      refused === null ? climbLadder(driver, ladderS * 1000, deadlineS * 1000, signal) : noLadder(refused);
     const watching = look && refused === null && driver.gpus.length > 1;
     const [ladder, seen] = await Promise.all([
       climbing,

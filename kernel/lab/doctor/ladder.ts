@@ -13,19 +13,22 @@ export function noLadder(reason: string): LadderFacts {
  * Verdicts of every pair in plain memory first, then in the other allocators'. GPUs are numbered by their place among the
  * driver's answers. A pair that hangs in one memory is not asked about in another: it would cost its deadline again.
  * @param budgetMs when it is over, no other cell is begun.
+ * @param callMs how long the driver may take to start in a process.
  */
 export async function climbLadder(
   driver: DriverAnswers,
   budgetMs: number,
+  callMs: number,
   signal?: AbortSignal,
 ): Promise<LadderFacts> {
   const seen = driver.gpus.map((gpu) => driver.visible?.includes(gpu.uuid ?? "") ?? false);
   const pairs = pairsOf(driver.gpus.length).filter(({ from, to }) => seen[from] && seen[to]);
   if (pairs.length === 0) return noLadder(whyNone(driver, seen));
-  const prober = new Prober({
-    uuid: (gpu) => driver.gpus[gpu]?.uuid ?? "",
-    denied: (from, to) => denied(driver, from, to),
-  });
+  const ground = {
+    uuid: (gpu: number) => driver.gpus[gpu]?.uuid ?? "",
+    denied: (from: number, to: number) => denied(driver, from, to),
+  };
+  const prober = new Prober(ground, callMs);
   const begin = performance.now();
   const verdicts: Verdict[] = [];
   const hung = new Set<string>();
@@ -36,9 +39,12 @@ export async function climbLadder(
   try {
     while (left.length > 0 && !over) {
       const found = await prober.verdicts(left, signal, (verdict) => {
-        if (verdict.outcome === "hang") hung.add(keyOf(verdict));
+        // A GPU that no process gets hold of costs as much as a link that hangs.
+        const hangs =
+          verdict.outcome === "hang" || (verdict.outcome === "inconclusive" && verdict.stage === "start");
+        if (hangs) hung.add(keyOf(verdict));
         over = performance.now() - begin > budgetMs;
-        return verdict.outcome !== "hang" && !over;
+        return !hangs && !over;
       });
       verdicts.push(...found);
       left = left.slice(found.length).filter((cell) => !hung.has(keyOf(cell)));
@@ -51,7 +57,7 @@ export async function climbLadder(
     left.length > 0
       ? `the time for it, ${budgetMs / 1000} s, was over`
       : unasked > 0
-        ? "pairs that hang in one kind of memory are not asked about in another"
+        ? "pairs that hang in one kind of memory, or that no process can start on, are not asked about in another"
         : null;
   return { verdicts, unasked, reason };
 }

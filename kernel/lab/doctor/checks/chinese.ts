@@ -119,8 +119,8 @@ const PHRASES: readonly (readonly [RegExp, string])[] = [
   // Verdicts.
   [/\bthe time for it, ([\d.]+) s, was over/g, "限时$1秒已到"],
   [
-    /\bpairs that hang in one kind of memory are not asked about in another/g,
-    "在一种内存上挂起的GPU对不再探测其他内存",
+    /\bpairs that hang in one kind of memory, or that no process can start on, are not asked about in another/g,
+    "在一种内存上挂起或进程无法启动的GPU对不再探测其他内存",
   ],
   [/\bwhich GPUs programs started here see is not known/g, "不知道从这里启动的程序能看到哪些GPU"],
   [

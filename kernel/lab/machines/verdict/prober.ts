@@ -7,7 +7,7 @@ import type { ClimbRequest } from "./child.js";
 import type { Finding } from "./findings.js";
 import type { Climb, Rung } from "./ladder.js";
 
-/** What starting a process may take before it says its first word. */
+/** Of a process, until it says its first word. */
 const START_MS = 30_000;
 const END_MS = 5000;
 
@@ -32,13 +32,16 @@ export interface Ground {
  */
 export class Prober {
   readonly #ground: Ground;
+  readonly #callMs: number;
   readonly #verdicts = new Map<string, Verdict>();
   readonly #staged = new Map<string, Finding | null>();
   #child: KillableChild | null = null;
   #ending: Promise<void> = Promise.resolve();
 
-  constructor(ground: Ground) {
+  /** @param callMs how long the driver may take to start and to make its contexts; by default as long as it ever takes. */
+  constructor(ground: Ground, callMs = Number.POSITIVE_INFINITY) {
     this.#ground = ground;
+    this.#callMs = callMs;
   }
 
   /** Takes over a process that {@link probeProcess} started, for the first verdicts; ends one that it has no use for. */
@@ -104,7 +107,8 @@ export class Prober {
     throwIfCancelled(signal);
     if (!finding) return verdictOf(cell, null);
     const lost = finding.outcome === "broken" || finding.outcome === "mirror" || finding.outcome === "hang";
-    if (!lost) return verdictOf(cell, finding);
+    // Where the GPUs' contexts are not made, nothing gets through the host either.
+    if (!lost || finding.stage === "mapping") return verdictOf(cell, finding);
     const staged = await this.#control(cell);
     throwIfCancelled(signal);
     const said = staged
@@ -131,11 +135,14 @@ export class Prober {
       to: this.#ground.uuid(cell.to),
       allocator: cell.allocator,
     };
-    let rung: Rung = { stage: "start", withinMs: START_MS };
+    const startMs = Math.min(START_MS, this.#callMs);
+    let rung: Rung = { stage: "start", withinMs: startMs };
     let finding: Finding | null;
     try {
-      finding = (await this.#child.request({ do: what, ...climb }, START_MS, (note) => {
-        rung = note as Rung;
+      finding = (await this.#child.request({ do: what, ...climb }, startMs, (note) => {
+        const { stage, withinMs } = note as Rung;
+        const calls = stage === "start" || stage === "mapping";
+        rung = { stage, withinMs: calls ? Math.min(withinMs, this.#callMs) : withinMs };
         return rung.withinMs;
       })) as Finding | null;
     } catch (error) {
