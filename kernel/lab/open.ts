@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import { noteAnswer, noteOpened, noteRun } from "./activity.js";
+import { bannerOf } from "./banner.js";
 import { messageOf, P2pError, shown } from "./errors.js";
 import { interruptSignal } from "./interrupt.js";
 import type { Machine, Run, RunOptions } from "./machine.js";
@@ -12,7 +13,7 @@ import type { Change } from "./model.js";
 import { loadAddon } from "./native.js";
 import { Program } from "./program.js";
 import { keepRun } from "./recording/recorder.js";
-import { escapeHtml, type MimeBundle, richDisplay } from "./rich.js";
+import { type MimeBundle, richDisplay } from "./rich.js";
 import { requireRunOptions } from "./run-options.js";
 import { rated } from "./topology/rate.js";
 import { readTopology } from "./topology/read.js";
@@ -217,14 +218,6 @@ export class OpenMachine implements Machine {
   }
 
   [richDisplay](): MimeBundle {
-    const { kind } = this.provenance;
-    const gpus = this.info.gpus.map((gpu) => `GPU ${gpu.index}: ${gpu.name}`);
-    const facts = Object.entries(this.info.facts).map(([name, value]) => [name, value ?? "unknown"]);
-    const colour = kind === "simulated" ? "#B00020" : kind === "recorded" ? "#7A5B00" : "#0B6B3A";
-    const cells = [...facts.map(([name, value]) => [String(name), String(value)]), ["GPUs", gpus.join("; ")]];
-    return {
-      "text/html": `<p><b style="color:${colour}">${kind}</b> · ${escapeHtml(this.provenance.machine)} · ${this.provenance.date.slice(0, 10)} · <code>${escapeHtml(this.provenance.source)}</code></p><table>${cells.map(([name, value]) => `<tr><th style="text-align:left">${escapeHtml(name as string)}</th><td style="text-align:left">${escapeHtml(value as string)}</td></tr>`).join("")}</table>`,
-      "text/plain": [this.toString(), ...gpus].join("\n"),
-    };
+    return bannerOf(this.provenance, this.info, this.toString());
   }
 }
