@@ -5,6 +5,7 @@
 //   node kernel/setup.mjs test [filter…]                   sets up what is missing, then runs the test suites
 //   node kernel/setup.mjs test:gpu [filter…]               the same with the suites of test/gpu/, which need a GPU
 //   node kernel/setup.mjs bench NAME [options]             the same, then a benchmark of test/bench/
+//   node kernel/setup.mjs site [CHAPTER…] [options]       the same, then the course as static pages in reports/site
 //   node kernel/setup.mjs build                            only TypeScript and the figures' library
 // This first file stays readable for old versions of Node.js, so that they can say what is wrong.
 const NEEDED = [20, 19];

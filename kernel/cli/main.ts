@@ -13,12 +13,14 @@ import { matrix } from "./matrix.js";
 import { record } from "./record.js";
 import { report } from "./report.js";
 import { run } from "./run.js";
+import { site } from "./site.js";
 
 const COMMANDS: readonly Command[] = [
   doctor,
   matrix,
   run,
   report,
+  site,
   record,
   check,
   importCommand,

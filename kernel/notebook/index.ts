@@ -23,6 +23,7 @@ export { type ReportOptions, renderReport, reportFooter, reportParts } from "./r
 export { type MarkdownReport, renderMarkdown } from "./report/markdown.js";
 export { plotlyFile } from "./report/page.js";
 export { figurePictures, printedPdf } from "./report/pdf.js";
+export { renderSite, SITE_PLOTLY, type SiteChapter } from "./report/site.js";
 export type { RunMetadata } from "./run-metadata.js";
 export {
   type CellFailure,

@@ -262,10 +262,16 @@ async function bench(args) {
   return await foreground(process.execPath, [join(ROOT, "dist/test/bench/run.js"), ...args]);
 }
 
+async function site(args) {
+  await setUp("no");
+  return await foreground(process.execPath, [CLI, "site", ...args]);
+}
+
 const COMMANDS = {
   setup: () => setUp("needed").then(() => 0),
   build,
   start,
+  site,
   test,
   "test:gpu": testGpu,
   bench,
@@ -276,7 +282,7 @@ export async function main([name, ...args]) {
   const command = Object.hasOwn(COMMANDS, name ?? "") ? COMMANDS[name] : null;
   if (!command) {
     say(
-      "usage: node kernel/setup.mjs setup | build | start [--headless] [--machine M] | test [FILTER…] | test:gpu [FILTER…] | bench NAME",
+      "usage: node kernel/setup.mjs setup | build | start [--headless] [--machine M] | test [FILTER…] | test:gpu [FILTER…] | site | bench NAME",
     );
     process.exit(2);
   }

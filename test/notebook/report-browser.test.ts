@@ -1,9 +1,19 @@
-import { statSync, writeFileSync } from "node:fs";
+import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { packagePath, writeFileAtomic } from "../../kernel/lab/index.js";
-import { figurePictures, printedPdf, renderReport, runNotebook } from "../../kernel/notebook/index.js";
+import {
+  figurePictures,
+  plotlyFile,
+  printedPdf,
+  readCourse,
+  renderReport,
+  renderSite,
+  runNotebook,
+  SITE_PLOTLY,
+} from "../../kernel/notebook/index.js";
 import { browser, openOffline } from "./browser.js";
 import { FIGURE, sample } from "./sample.js";
 import { codeCell, inFolder } from "./temporary.js";
@@ -62,6 +72,21 @@ if (reason) {
           [],
         );
         assert.is(page.errors.length, 1);
+      });
+    },
+  );
+
+  report(
+    "a page of the course's site draws its figures with plotly.js beside it, without network",
+    async () => {
+      await inFolder(async (folder) => {
+        const pages = renderSite(readCourse(), [{ number: "01", file: "01-a.ipynb", notebook: sample() }]);
+        writeFileAtomic(join(folder, SITE_PLOTLY), readFileSync(plotlyFile()));
+        const file = join(folder, "01-a.html");
+        writeFileAtomic(file, pages.get("01-a.html") as string);
+        const page = await openOffline(file);
+        assert.equal(page.figures, [{ drawn: true, traces: 1, height: 440 }]);
+        assert.equal(page.requests, [pathToFileURL(join(folder, SITE_PLOTLY)).href]);
       });
     },
   );

@@ -25,14 +25,14 @@ header { position: sticky; top: 0; z-index: 5; }
 .tools .ways { display: flex; flex-wrap: wrap; gap: 4px 14px; margin-right: auto; }
 button { font: inherit; color: var(--ink); background: var(--code); border: 1px solid var(--line); border-radius: 6px; padding: 2px 10px; cursor: pointer; }
 .page { display: grid; grid-template-columns: 210px minmax(0, 920px); gap: 32px; max-width: 1200px; margin: 0 auto; padding: 0 24px 60px; }
-nav { position: sticky; top: 52px; align-self: start; max-height: calc(100vh - 60px); overflow-y: auto; font-size: 14px; }
+nav { position: sticky; top: 84px; align-self: start; max-height: calc(100vh - 92px); overflow-y: auto; font-size: 14px; }
 nav ol { list-style: none; margin: 24px 0; padding: 0; border-left: 2px solid var(--line); }
 nav a { display: block; padding: 2px 12px; color: var(--faint); text-decoration: none; }
 nav .level-3 a { padding-left: 26px; font-size: 13px; }
 nav a:hover { color: var(--link); }
 h1 { font-size: 28px; line-height: 1.35; margin: 20px 0 12px; }
 h2 { font-size: 21px; margin: 36px 0 8px; padding-top: 10px; border-top: 1px solid var(--line); }
-h2, h3 { scroll-margin-top: 56px; }
+h2, h3 { scroll-margin-top: 92px; }
 h3 { font-size: 17px; margin: 22px 0 4px; }
 a { color: var(--link); overflow-wrap: anywhere; }
 img { max-width: 100%; }
@@ -66,6 +66,7 @@ table.facts { margin: 10px 0 18px; } table.facts th { white-space: nowrap; font-
 .html td, .html th { overflow-wrap: normal; white-space: nowrap; }
 .added .wide table { min-width: 620px; } .added td { white-space: pre-line; min-width: 4em; }
 .note { color: var(--faint); font-size: 14px; }
+.map { list-style: none; padding: 0; } .map li { display: flex; flex-wrap: wrap; gap: 0 16px; justify-content: space-between; padding: 4px 0; border-bottom: 1px solid var(--line); } .map span { color: var(--faint); font-size: 13px; } .missing { color: var(--faint); }
 summary { cursor: pointer; }
 .hljs-keyword, .hljs-literal { color: var(--keyword); } .hljs-string { color: var(--string); } .hljs-number { color: var(--number); }
 .hljs-comment { color: var(--comment); } .hljs-title, .hljs-built_in { color: var(--name); } .hljs-type { color: var(--number); }
