@@ -7,6 +7,7 @@
 #include "arguments.h"
 #include "discard.h"
 #include "js_errors.h"
+#include "pointer_facts.h"
 
 namespace p2p {
 
@@ -15,7 +16,7 @@ namespace {
 // Marks the objects that may be unwrapped as a BufferObject; the two numbers are random.
 constexpr napi_type_tag kTag = {0x6f0d1c2b9a3e4785, 0xb1e7c5d2046f8a93};
 
-constexpr const char* kKinds[] = {"device", "pinned", "pageable"};
+constexpr const char* kKinds[] = {"device", "pinned", "pageable", "registered", "managed"};
 
 // V8 makes no larger array.
 constexpr double kMaxRead = 4294967296.0;
@@ -28,19 +29,20 @@ Napi::Function BufferObject::define(Napi::Env env) {
       {InstanceAccessor<&BufferObject::address>("address"), InstanceAccessor<&BufferObject::bytes>("bytes"),
        InstanceAccessor<&BufferObject::gpu>("gpu"), InstanceAccessor<&BufferObject::kind>("kind"),
        InstanceMethod<&BufferObject::write>("write"), InstanceMethod<&BufferObject::read>("read"),
-       InstanceMethod<&BufferObject::close>("close")});
+       InstanceMethod<&BufferObject::facts>("facts"), InstanceMethod<&BufferObject::close>("close")});
 }
 
 Napi::Value BufferObject::alloc(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
   return throwing(env, [&]() -> Napi::Value {
     const Arguments arguments(info, "alloc", 3);
-    const auto place = static_cast<Place>(arguments.oneOf(0, "kind", {kKinds[0], kKinds[1], kKinds[2]}));
-    const int gpu = place == Place::kDevice ? arguments.ordinal(1, "gpu") : -1;
+    const auto kind = static_cast<MemoryKind>(
+        arguments.oneOf(0, "kind", {kKinds[0], kKinds[1], kKinds[2], kKinds[3], kKinds[4]}));
+    const int gpu = kind == MemoryKind::kDevice ? arguments.ordinal(1, "gpu") : -1;
     const std::uint64_t bytes = arguments.whole(2, "bytes", 1, Arguments::kMaxSafeInteger);
     AddonData& data = addonData(env);
-    if (place != Place::kPageable) data.retain(place == Place::kDevice ? gpu : 0);
-    Block block = MemoryBlock::allocate(place, gpu, bytes);
+    if (kind != MemoryKind::kPageable) data.retain(kind == MemoryKind::kDevice ? gpu : 0);
+    Block block = MemoryBlock::allocate(kind, gpu, bytes);
     return data.bufferClass.New({Napi::External<Block>::New(env, &block)});
   });
 }
@@ -51,7 +53,7 @@ BufferObject::BufferObject(const Napi::CallbackInfo& info) : Napi::ObjectWrap<Bu
   const Block& block = *info[0].As<Napi::External<Block>>().Data();
   block_ = std::make_shared<Block>(block);
   AddonData::track(addonData(info.Env()).blocks, block_);
-  place_ = block->place();
+  kind_ = block->kind();
   gpu_ = block->gpu();
   bytes_ = block->bytes();
   address_ = block->address();
@@ -103,7 +105,7 @@ Napi::Value BufferObject::gpu(const Napi::CallbackInfo& info) {
 }
 
 Napi::Value BufferObject::kind(const Napi::CallbackInfo& info) {
-  return Napi::String::New(info.Env(), kKinds[static_cast<std::size_t>(place_)]);
+  return Napi::String::New(info.Env(), kKinds[static_cast<std::size_t>(kind_)]);
 }
 
 void BufferObject::write(const Napi::CallbackInfo& info) {
@@ -131,6 +133,27 @@ Napi::Value BufferObject::read(const Napi::CallbackInfo& info) {
     Napi::Uint8Array data = Napi::Uint8Array::New(env, bytes);
     readBlock(block, offset, reinterpret_cast<std::byte*>(data.Data()), bytes);
     return data;
+  });
+}
+
+Napi::Value BufferObject::facts(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  return throwing(env, [&]() -> Napi::Value {
+    const PointerFacts facts = pointerFacts(open()->address());
+    Napi::Object result = Napi::Object::New(env);
+    const auto set = [&](const char* name, const auto& value, auto make) {
+      result.Set(name, value ? Napi::Value(make(*value)) : env.Null());
+    };
+    const auto number = [&](auto value) { return Napi::Number::New(env, static_cast<double>(value)); };
+    const auto whole = [&](std::uint64_t value) { return Napi::BigInt::New(env, value); };
+    set("memoryType", facts.memoryType, number);
+    set("gpu", facts.gpu, number);
+    set("managed", facts.managed, [&](bool value) { return Napi::Boolean::New(env, value); });
+    set("devicePointer", facts.devicePointer, whole);
+    set("hostPointer", facts.hostPointer, whole);
+    set("rangeStart", facts.rangeStart, whole);
+    set("rangeBytes", facts.rangeBytes, number);
+    return result;
   });
 }
 

@@ -34,6 +34,7 @@ class BufferObject : public Napi::ObjectWrap<BufferObject> {
   Napi::Value kind(const Napi::CallbackInfo& info);
   void write(const Napi::CallbackInfo& info);
   Napi::Value read(const Napi::CallbackInfo& info);
+  Napi::Value facts(const Napi::CallbackInfo& info);
   void close(const Napi::CallbackInfo& info);
 
   // The block; throws a kUsage failure when the buffer is closed.
@@ -42,7 +43,7 @@ class BufferObject : public Napi::ObjectWrap<BufferObject> {
   // Shared with the environment, which empties it when the process ends.
   std::shared_ptr<Block> block_;
   // What it was, for the getters of a closed buffer.
-  Place place_ = Place::kPageable;
+  MemoryKind kind_ = MemoryKind::kPageable;
   int gpu_ = -1;
   std::uint64_t bytes_ = 0;
   std::uint64_t address_ = 0;

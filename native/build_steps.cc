@@ -111,7 +111,9 @@ class Builder {
         step.what = Step::Do::kCopy;
         return true;
       case CopyApi::kPeer:
-        step.what = Step::Do::kCopyPeer;
+      case CopyApi::kPeer3d:
+        step.what =
+            row.flag == static_cast<int>(CopyApi::kPeer) ? Step::Do::kCopyPeer : Step::Do::kCopyPeer3d;
         step.context = resources_.context(gpuOf(row.b))->handle();
         step.srcContext = resources_.context(gpuOf(row.a))->handle();
         return true;

@@ -120,6 +120,7 @@ enum DeviceAttribute : int {
   kAttributePciDomainId = 50,
   kAttributeComputeMajor = 75,
   kAttributeComputeMinor = 76,
+  kAttributeConcurrentManagedAccess = 89,
   kAttributeMaxSharedPerBlockOptIn = 97,
   kAttributeHostRegisterSupported = 99,
   kAttributeVirtualMemorySupported = 102,
@@ -233,11 +234,41 @@ inline constexpr unsigned kIpcLazyEnablePeerAccess = 1;
 enum PointerAttribute : int {
   kPointerContext = 1,
   kPointerMemoryType = 2,
+  kPointerDevicePointer = 3,
+  kPointerHostPointer = 4,
+  kPointerIsManaged = 8,
   kPointerDeviceOrdinal = 9,
+  kPointerRangeStart = 11,
+  kPointerRangeSize = 12,
 };
+
+inline constexpr unsigned kAttachGlobal = 1;
 
 inline constexpr int kMemoryTypeHost = 1;
 inline constexpr int kMemoryTypeDevice = 2;
+inline constexpr int kMemoryTypeUnified = 4;
+
+// A box of bytes copied between contexts; with a height and depth of 1 a plain stretch.
+struct Copy3dPeer {
+  struct End {
+    std::size_t x;
+    std::size_t y;
+    std::size_t z;
+    std::size_t lod;
+    int memoryType;
+    const void* host;
+    DevicePtr device;
+    void* array;
+    Context context;
+    std::size_t pitch;
+    std::size_t height;
+  };
+  End src;
+  End dst;
+  std::size_t widthBytes;
+  std::size_t height;
+  std::size_t depth;
+};
 
 // One entry point a line, so that lines can be added without touching others.
 // clang-format off
@@ -270,6 +301,8 @@ inline constexpr int kMemoryTypeDevice = 2;
   X(cuMemFreeHost, void*) \
   X(cuMemcpyAsync, DevicePtr, DevicePtr, std::size_t, Stream) \
   X(cuMemcpyPeerAsync, DevicePtr, Context, DevicePtr, Context, std::size_t, Stream) \
+  X(cuMemcpy3DPeerAsync, const Copy3dPeer*, Stream) \
+  X(cuMemAllocManaged, DevicePtr*, std::size_t, unsigned) \
   X(cuStreamCreate, Stream*, unsigned) \
   X(cuStreamDestroy_v2, Stream) \
   X(cuStreamQuery, Stream) \

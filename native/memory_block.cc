@@ -53,25 +53,40 @@ void requireInside(const MemoryBlock& block, std::uint64_t offset, std::uint64_t
   }
 }
 
-std::shared_ptr<MemoryBlock> MemoryBlock::allocate(Place place, int gpu, std::uint64_t bytes) {
+std::shared_ptr<MemoryBlock> MemoryBlock::allocate(MemoryKind kind, int gpu, std::uint64_t bytes) {
   auto block = std::make_shared<MemoryBlock>();
-  block->place_ = place;
+  block->kind_ = kind;
   block->bytes_ = bytes;
-  switch (place) {
-    case Place::kDevice:
+  const auto onHost = [&](Place place, std::byte* data) {
+    block->place_ = place;
+    block->address_ = reinterpret_cast<cu::DevicePtr>(data);
+  };
+  if (kind != MemoryKind::kPageable)
+    block->context_ = DeviceContext::of(kind == MemoryKind::kDevice ? gpu : 0);
+  switch (kind) {
+    case MemoryKind::kDevice:
       block->gpu_ = gpu;
-      block->context_ = DeviceContext::of(gpu);
+      block->place_ = Place::kDevice;
       block->device_ = std::make_unique<DeviceMemory>(block->context_, bytes);
       block->address_ = block->device_->address();
       break;
-    case Place::kPinned:
-      block->context_ = DeviceContext::of(0);
+    case MemoryKind::kPinned:
       block->pinned_ = std::make_unique<PinnedMemory>(block->context_, bytes);
-      block->address_ = reinterpret_cast<cu::DevicePtr>(block->pinned_->data());
+      onHost(Place::kPinned, block->pinned_->data());
       break;
-    case Place::kPageable:
+    case MemoryKind::kPageable:
       block->pageable_ = std::make_unique<PageableMemory>(bytes);
-      block->address_ = reinterpret_cast<cu::DevicePtr>(block->pageable_->data());
+      onHost(Place::kPageable, block->pageable_->data());
+      break;
+    case MemoryKind::kRegistered:
+      block->pageable_ = std::make_unique<PageableMemory>(bytes);
+      block->registered_ =
+          std::make_unique<RegisteredMemory>(block->context_, block->pageable_->data(), bytes);
+      onHost(Place::kPinned, block->pageable_->data());
+      break;
+    case MemoryKind::kManaged:
+      block->managed_ = std::make_unique<ManagedMemory>(block->context_, bytes);
+      onHost(Place::kPinned, block->managed_->data());
       break;
   }
   return block;
@@ -100,7 +115,8 @@ void writeBlock(const Block& dst, std::uint64_t offset, const std::byte* data, s
     return;
   }
   if (bytes == 0) return;
-  const Block piece = MemoryBlock::allocate(Place::kPinned, -1, std::min<std::uint64_t>(bytes, kPieceBytes));
+  const Block piece =
+      MemoryBlock::allocate(MemoryKind::kPinned, -1, std::min<std::uint64_t>(bytes, kPieceBytes));
   for (std::size_t at = 0; at < bytes; at += piece->bytes()) {
     const std::size_t length = std::min<std::size_t>(piece->bytes(), bytes - at);
     std::memcpy(piece->host(), data + at, length);
@@ -115,7 +131,8 @@ void readBlock(const Block& src, std::uint64_t offset, std::byte* data, std::siz
     return;
   }
   if (bytes == 0) return;
-  const Block piece = MemoryBlock::allocate(Place::kPinned, -1, std::min<std::uint64_t>(bytes, kPieceBytes));
+  const Block piece =
+      MemoryBlock::allocate(MemoryKind::kPinned, -1, std::min<std::uint64_t>(bytes, kPieceBytes));
   for (std::size_t at = 0; at < bytes; at += piece->bytes()) {
     const std::size_t length = std::min<std::size_t>(piece->bytes(), bytes - at);
     copyBlock(piece, 0, src, offset + at, length);

@@ -10,12 +10,18 @@
 
 namespace p2p {
 
+// How memory was made. Registered: ordinary memory that was page-locked afterwards. Managed: memory that the
+// driver moves between host and GPUs.
+enum class MemoryKind { kDevice, kPinned, kPageable, kRegistered, kManaged };
+
 class MemoryBlock {
  public:
   // `gpu` is looked at for device memory only. Throws when there is no driver (pageable memory needs none) or
   // no room.
-  static std::shared_ptr<MemoryBlock> allocate(Place place, int gpu, std::uint64_t bytes);
+  static std::shared_ptr<MemoryBlock> allocate(MemoryKind kind, int gpu, std::uint64_t bytes);
 
+  MemoryKind kind() const { return kind_; }
+  // How it is reached: registered and managed memory as pinned memory is, by the host and every GPU.
   Place place() const { return place_; }
   int gpu() const { return gpu_; }  // -1 on the host
   std::uint64_t bytes() const { return bytes_; }
@@ -25,6 +31,7 @@ class MemoryBlock {
   const std::shared_ptr<DeviceContext>& context() const { return context_; }
 
  private:
+  MemoryKind kind_ = MemoryKind::kPageable;
   Place place_ = Place::kPageable;
   int gpu_ = -1;
   std::uint64_t bytes_ = 0;
@@ -33,6 +40,9 @@ class MemoryBlock {
   std::unique_ptr<DeviceMemory> device_;
   std::unique_ptr<PinnedMemory> pinned_;
   std::unique_ptr<PageableMemory> pageable_;
+  // Taken back before the memory under it is freed.
+  std::unique_ptr<RegisteredMemory> registered_;
+  std::unique_ptr<ManagedMemory> managed_;
 };
 
 using Block = std::shared_ptr<MemoryBlock>;

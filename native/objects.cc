@@ -81,6 +81,46 @@ PageableMemory::PageableMemory(std::size_t bytes) {
   std::memset(data, 0, bytes);
 }
 
+RegisteredMemory::RegisteredMemory(std::shared_ptr<DeviceContext> context, std::byte* data, std::size_t bytes)
+    : context_(std::move(context)), data_(data) {
+  const CurrentContext current(*context_);
+  if (const cu::Result result = driver().cuMemHostRegister_v2(data_, bytes, cu::kMemHostAllocPortable);
+      result != cu::kSuccess)
+    throw outOfMemory(result, "cuMemHostRegister_v2", bytes);
+}
+
+RegisteredMemory::~RegisteredMemory() {
+  const cu::EntryPoints& entries = driver();
+  cu::Context popped = nullptr;
+  noteRelease(entries.cuCtxPushCurrent_v2(context_->handle()));
+  noteRelease(entries.cuMemHostUnregister(data_));
+  noteRelease(entries.cuCtxPopCurrent_v2(&popped));
+}
+
+ManagedMemory::ManagedMemory(std::shared_ptr<DeviceContext> context, std::size_t bytes)
+    : context_(std::move(context)) {
+  int concurrent = 0;
+  P2P_CALL(cuDeviceGetAttribute, &concurrent, cu::kAttributeConcurrentManagedAccess,
+           deviceOf(context_->gpu()));
+  if (!concurrent) {
+    throw notAvailable("on this machine the host may not touch managed memory while a GPU works",
+                       "Use device memory or page-locked memory: cuda.alloc(), cuda.hostAlloc().");
+  }
+  requireHostMemory(bytes, "managed");
+  const CurrentContext current(*context_);
+  if (const cu::Result result = driver().cuMemAllocManaged(&address_, bytes, cu::kAttachGlobal);
+      result != cu::kSuccess)
+    throw outOfMemory(result, "cuMemAllocManaged", bytes);
+}
+
+ManagedMemory::~ManagedMemory() {
+  const cu::EntryPoints& entries = driver();
+  cu::Context popped = nullptr;
+  noteRelease(entries.cuCtxPushCurrent_v2(context_->handle()));
+  noteRelease(entries.cuMemFree_v2(address_));
+  noteRelease(entries.cuCtxPopCurrent_v2(&popped));
+}
+
 Stream::Stream(std::shared_ptr<DeviceContext> context) : context_(std::move(context)) {
   const CurrentContext current(*context_);
   P2P_CALL(cuStreamCreate, &handle_, cu::kStreamNonBlocking);

@@ -61,6 +61,34 @@ class PageableMemory {
   std::unique_ptr<std::byte, Free> data_;
 };
 
+// Page-locks memory of somebody else for as long as it lives, for all contexts.
+class RegisteredMemory {
+ public:
+  RegisteredMemory(std::shared_ptr<DeviceContext> context, std::byte* data, std::size_t bytes);
+  ~RegisteredMemory();
+  RegisteredMemory(const RegisteredMemory&) = delete;
+  RegisteredMemory& operator=(const RegisteredMemory&) = delete;
+
+ private:
+  std::shared_ptr<DeviceContext> context_;
+  std::byte* data_;
+};
+
+// Memory that the driver moves to whoever touches it; reached by all contexts and the host.
+class ManagedMemory {
+ public:
+  ManagedMemory(std::shared_ptr<DeviceContext> context, std::size_t bytes);
+  ~ManagedMemory();
+  ManagedMemory(const ManagedMemory&) = delete;
+  ManagedMemory& operator=(const ManagedMemory&) = delete;
+
+  std::byte* data() const { return reinterpret_cast<std::byte*>(address_); }
+
+ private:
+  std::shared_ptr<DeviceContext> context_;
+  cu::DevicePtr address_ = 0;
+};
+
 // A non-blocking stream: it never waits for the default stream.
 class Stream {
  public:

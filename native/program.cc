@@ -90,15 +90,16 @@ void readCopy(const Row<double>& row, const ProgramRows& program, OperationRow& 
   operation.bytes = row.size(4, "bytes", 1);
   operation.srcOffset = row.size(5, "source offset");
   operation.dstOffset = row.size(6, "destination offset");
-  operation.flag = static_cast<int>(row.number(7, "copy function", 0, 3));
+  operation.flag = static_cast<int>(row.number(7, "copy function", 0, 4));
   const BufferRow& src = bufferOf(program, operation.a);
   const BufferRow& dst = bufferOf(program, operation.b);
   row.inside(operation.srcOffset, operation.bytes, src.bytes, "the source");
   row.inside(operation.dstOffset, operation.bytes, dst.bytes, "the destination");
   if (operation.a == operation.b) throw row.wrong("source and destination are the same buffer");
-  if (operation.flag == static_cast<int>(CopyApi::kPeer) && (src.gpu < 0 || dst.gpu < 0))
+  const auto api = static_cast<CopyApi>(operation.flag);
+  if ((api == CopyApi::kPeer || api == CopyApi::kPeer3d) && (src.gpu < 0 || dst.gpu < 0))
     throw row.wrong("a peer copy joins two GPUs, but one buffer is on the host");
-  if (operation.flag == static_cast<int>(CopyApi::kKernel)) {
+  if (api == CopyApi::kKernel) {
     row.reachable(src, "the source");
     row.reachable(dst, "the destination");
   }

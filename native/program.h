@@ -24,8 +24,9 @@ enum class Opcode {
   kPut = 9,
   kReceive = 10,
 };
-// Who copies: cuMemcpyAsync, cuMemcpyPeerAsync, cuMemcpyBatchAsync, or a kernel on the GPU of the stream.
-enum class CopyApi { kDefault = 0, kPeer = 1, kBatch = 2, kKernel = 3 };
+// Who copies: cuMemcpyAsync, cuMemcpyPeerAsync, cuMemcpyBatchAsync, a kernel on the GPU of the stream, or
+// cuMemcpy3DPeerAsync.
+enum class CopyApi { kDefault = 0, kPeer = 1, kBatch = 2, kKernel = 3, kPeer3d = 4 };
 enum class SyncMethod { kSpin = 0, kYield = 1, kBlock = 2, kPollEvent = 3, kPollFlag = 4 };
 enum class Protocol { kFlag = 0, kLl = 1, kLl128 = 2 };
 enum class NamedKernel { kEmpty = 0 };

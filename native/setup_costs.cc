@@ -36,6 +36,10 @@ std::unique_ptr<SetupWork> workOf(const SetupRequest& request, const SetupContex
     case SetupKind::kIpcOpenAgain:
     case SetupKind::kIpcClose:
       return setupOfPeers(request, context);
+    case SetupKind::kPeerQuery:
+    case SetupKind::kPeerAttribute:
+    case SetupKind::kPointerQuery:
+      return setupOfQueries(request, context);
     case SetupKind::kGraphCapture:
     case SetupKind::kGraphInstantiate:
     case SetupKind::kGraphUpdate:
@@ -58,6 +62,8 @@ std::string missingOf(const SetupRequest& request) {
     case SetupKind::kPeerEnable:
     case SetupKind::kPeerEnableAgain:
     case SetupKind::kPeerDisable:
+    case SetupKind::kPeerQuery:
+    case SetupKind::kPeerAttribute:
       return request.peer < 0 ? "peer" : "";
     case SetupKind::kPoolAccess:
     case SetupKind::kVmmAccess:
@@ -67,6 +73,7 @@ std::string missingOf(const SetupRequest& request) {
     case SetupKind::kGraphInstantiate:
     case SetupKind::kGraphUpdate:
       return request.nodes == 0 ? "nodes" : "";
+    case SetupKind::kPointerQuery:
     case SetupKind::kEventCreate:
     case SetupKind::kEventDestroy:
     case SetupKind::kStreamCreate:

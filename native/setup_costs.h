@@ -35,6 +35,9 @@ namespace p2p {
   X(kPeerEnable, "peer-enable")             \
   X(kPeerEnableAgain, "peer-enable-again")  \
   X(kPeerDisable, "peer-disable")           \
+  X(kPeerQuery, "peer-query")               \
+  X(kPeerAttribute, "peer-attribute")       \
+  X(kPointerQuery, "pointer-query")         \
   X(kIpcExport, "ipc-export")               \
   X(kIpcOpen, "ipc-open")                   \
   X(kIpcOpenAgain, "ipc-open-again")        \
@@ -59,7 +62,7 @@ struct SetupRequest {
   SetupKind kind = SetupKind::kMalloc;
   // Where the work is done.
   int gpu = 0;
-  // Peer, pool and VMM access: the GPU that owns the memory; -1 for the other kinds.
+  // Peer access and its queries, pool and VMM access: the GPU that owns the memory; -1 for the other kinds.
   int peer = -1;
   std::uint64_t bytes = 0;
   unsigned nodes = 0;
@@ -91,6 +94,7 @@ using SetupContext = std::shared_ptr<DeviceContext>;
 std::unique_ptr<SetupWork> setupOfMemory(const SetupRequest& request, const SetupContext& context);
 std::unique_ptr<SetupWork> setupOfVmm(const SetupRequest& request, const SetupContext& context);
 std::unique_ptr<SetupWork> setupOfPeers(const SetupRequest& request, const SetupContext& context);
+std::unique_ptr<SetupWork> setupOfQueries(const SetupRequest& request, const SetupContext& context);
 std::unique_ptr<SetupWork> setupOfObjects(const SetupRequest& request, const SetupContext& context);
 std::unique_ptr<SetupWork> setupOfGraphs(const SetupRequest& request, const SetupContext& context);
 

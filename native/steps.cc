@@ -39,6 +39,22 @@ cu::Result pollWord(const cu::EntryPoints& driver, const Step& step, std::uint32
   }
 }
 
+// The description is made anew each time, as a program does that copies a box.
+cu::Result copy3d(const cu::EntryPoints& driver, const Step& step) noexcept {
+  const auto endOf = [&](cu::DevicePtr address, cu::Context context) {
+    cu::Copy3dPeer::End end{};
+    end.memoryType = cu::kMemoryTypeDevice;
+    end.device = address;
+    end.context = context;
+    end.pitch = step.bytes;
+    end.height = 1;
+    return end;
+  };
+  const cu::Copy3dPeer copy{endOf(step.src, step.srcContext), endOf(step.dst, step.context), step.bytes, 1,
+                            1};
+  return driver.cuMemcpy3DPeerAsync(&copy, step.stream);
+}
+
 }  // namespace
 
 StepResult runSteps(const cu::EntryPoints& driver, const Step* begin, const Step* end,
@@ -55,6 +71,9 @@ StepResult runSteps(const cu::EntryPoints& driver, const Step* begin, const Step
       case Step::Do::kCopyPeer:
         result = driver.cuMemcpyPeerAsync(step->dst, step->context, step->src, step->srcContext, step->bytes,
                                           step->stream);
+        break;
+      case Step::Do::kCopyPeer3d:
+        result = copy3d(driver, *step);
         break;
       case Step::Do::kCopyBatch:
         result = step->batch->submit(driver, step->stream);
@@ -107,6 +126,8 @@ const char* callName(Step::Do what) {
       return "cuMemcpyAsync";
     case Step::Do::kCopyPeer:
       return "cuMemcpyPeerAsync";
+    case Step::Do::kCopyPeer3d:
+      return "cuMemcpy3DPeerAsync";
     case Step::Do::kCopyBatch:
       return "cuMemcpyBatchAsync";
     case Step::Do::kRecord:

@@ -20,6 +20,7 @@ struct Step {
     kSetContext,
     kCopy,
     kCopyPeer,
+    kCopyPeer3d,
     kCopyBatch,
     kRecord,
     kWait,
@@ -38,7 +39,7 @@ struct Step {
   Do what;
   int operation;  // row of the program it comes from
   cu::Stream stream = nullptr;
-  cu::Context context = nullptr;  // kSetContext: the new one; kCopyPeer: the destination's
+  cu::Context context = nullptr;  // kSetContext: the new one; kCopyPeer…: the destination's
   cu::Context srcContext = nullptr;
   cu::DevicePtr dst = 0;  // kWriteValue, kWaitValue: the word
   cu::DevicePtr src = 0;

@@ -33,6 +33,7 @@ export { type RegistrationOptions, registration } from "./analyze/registration.j
 export { selfCheck } from "./analyze/self-check.js";
 export * as timeline from "./analyze/timeline/index.js";
 export { type ChromeEvent, type ChromeTrace, chromeTrace, writeTrace } from "./chrome-trace.js";
+export { type PointersOptions, pointers } from "./cuda/pointers.js";
 export { Diagnosis } from "./doctor/diagnosis.js";
 export { type DoctorOptions, doctor } from "./doctor/doctor.js";
 export type { ExitStatus } from "./doctor/examined.js";
@@ -53,6 +54,12 @@ export { type AtomicsOptions, atomics } from "./measure/atomics.js";
 export { type BreakdownOptions, breakdown } from "./measure/breakdown.js";
 export { type CollectivesOptions, collectives } from "./measure/collectives.js";
 export { type FencesOptions, fences } from "./measure/fences.js";
+export {
+  type HostCopiesOptions,
+  type HostDirection,
+  type HostMemory,
+  hostCopies,
+} from "./measure/host-copies.js";
 export { HostTime, type TimeOptions, time } from "./measure/host-time.js";
 export { type LitmusOptions, litmus } from "./measure/litmus.js";
 export { type LoadLatencyOptions, loadLatency } from "./measure/load-latency.js";

@@ -9,7 +9,15 @@
  *     counter.as("i32").get(0)                                  // 32
  */
 export { CudaArray, type ElementArrays, type ElementOf, type ElementType } from "./cuda/array.js";
-export { alloc, type CopyOffsets, CudaBuffer, copy, hostAlloc } from "./cuda/buffer.js";
+export {
+  alloc,
+  type CopyOffsets,
+  CudaBuffer,
+  copy,
+  hostAlloc,
+  managedAlloc,
+  type PointerFacts,
+} from "./cuda/buffer.js";
 export { availability, devices, disablePeer, enablePeer, limits, memory, peer } from "./cuda/devices.js";
 export { CudaGraph, graph } from "./cuda/graph.js";
 export {

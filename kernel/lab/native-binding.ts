@@ -1,5 +1,20 @@
 /** The addon's driver binding for ad hoc work: its objects as JavaScript sees them. {@link ./cuda.ts} is made of them. */
 
+/** How memory of ad hoc work was made. */
+export type NativeMemoryKind = "device" | "pinned" | "pageable" | "registered" | "managed";
+
+/** What the driver says of an address; null where it does not answer. */
+export interface NativePointerFacts {
+  /** 1 host, 2 device, 3 array, 4 unified. */
+  readonly memoryType: number | null;
+  readonly gpu: number | null;
+  readonly managed: boolean | null;
+  readonly devicePointer: bigint | null;
+  readonly hostPointer: bigint | null;
+  readonly rangeStart: bigint | null;
+  readonly rangeBytes: number | null;
+}
+
 /** Memory of ad hoc work. Reads, writes and copies wait for work on streams that uses it. */
 export interface NativeBuffer {
   /** Address in the unified address space. */
@@ -7,11 +22,12 @@ export interface NativeBuffer {
   readonly bytes: number;
   /** GPU ordinal, or -1 for host memory. */
   readonly gpu: number;
-  readonly kind: "device" | "pinned" | "pageable";
+  readonly kind: NativeMemoryKind;
   /** Copies into the buffer from host bytes. */
   write(bytes: Uint8Array, offset: number): void;
   /** Copies out of the buffer. */
   read(bytes: number, offset: number): Uint8Array;
+  facts(): NativePointerFacts;
   close(): void;
 }
 

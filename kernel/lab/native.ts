@@ -6,7 +6,7 @@ import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
 import { CompileError, CudaError, messageOf, P2pError } from "./errors.js";
-import type { NativeBinding, NativeBuffer } from "./native-binding.js";
+import type { NativeBinding, NativeBuffer, NativeMemoryKind } from "./native-binding.js";
 import type { NativeNvml, NvmlLibrary } from "./native-nvml.js";
 import type { NativeProbes } from "./native-probe.js";
 import type { NativeSetupExports } from "./native-setup.js";
@@ -90,7 +90,7 @@ export interface NativeProgram {
 
 /**
  * `copy`: a source, b destination buffer, x and y the offsets in them, flag 0 cuMemcpyAsync, 1 cuMemcpyPeerAsync,
- * 2 cuMemcpyBatchAsync, 3 a kernel. `record`, `wait`: a event. `sync`: flag 0 spin (cuStreamQuery), 1 yield, 2 block
+ * 2 cuMemcpyBatchAsync, 3 a kernel, 4 cuMemcpy3DPeerAsync. `record`, `wait`: a event. `sync`: flag 0 spin (cuStreamQuery), 1 yield, 2 block
  * (cuStreamSynchronize), 3 poll-event, 4 poll-flag. `signal`, `await`: a buffer, y offset of the word. `compute`: bytes is
  * nanoseconds. `launch`: flag 0 the empty kernel. `put`: a source, b window, x buffer of the flag or -1, flag the protocol
  * (0 flag, 1 ll, 2 ll128). `receive`: a window, b buffer to unpack into or -1, x and flag as for put.
@@ -213,7 +213,7 @@ export interface NativeAddon extends NativeNvml, NativeSetupExports, NativeProbe
   clock(): NativeClock;
   prepare(program: NativeProgram): Promise<NativeExecutor>;
   /** `gpu` is ignored for host memory. */
-  alloc(kind: "device" | "pinned" | "pageable", gpu: number, bytes: number): NativeBuffer;
+  alloc(kind: NativeMemoryKind, gpu: number, bytes: number): NativeBuffer;
   /** Synchronous copy by address, then complete. */
   copy(dst: NativeBuffer, dstOffset: number, src: NativeBuffer, srcOffset: number, bytes: number): void;
   /** Lets `from` access the memory of `to`; true when it was enabled now, false when it already was. */

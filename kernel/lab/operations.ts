@@ -35,9 +35,11 @@ export type SyncMethod = "spin" | "yield" | "block" | "poll-event" | "poll-flag"
 
 /**
  * `default`: cuMemcpyAsync, the driver finds the direction by address (UVA). `peer`: cuMemcpyPeerAsync between contexts.
- * `batch`: cuMemcpyBatchAsync (CUDA 12.8); neighbouring batch copies of one stream are submitted by one call.
+ * `peer-3d`: cuMemcpy3DPeerAsync between contexts, of a box of height and depth 1. `batch`: cuMemcpyBatchAsync (CUDA 12.8);
+ * neighbouring batch copies of one stream are submitted by one call.
  */
-export type CopyApi = "default" | "peer" | "batch";
+export type CopyApi = "default" | "peer" | "peer-3d" | "batch";
+export const COPY_APIS: readonly CopyApi[] = ["default", "peer", "peer-3d", "batch"];
 
 /** What moves the bytes. A kernel runs on the GPU of its stream: it writes from there, or reads from elsewhere into there. */
 export type CopyEngine = "copy-engine" | "kernel-write" | "kernel-read";
@@ -193,6 +195,9 @@ export const SETUP_KINDS = [
   "peer-enable",
   "peer-enable-again",
   "peer-disable",
+  "peer-query",
+  "peer-attribute",
+  "pointer-query",
   "ipc-export",
   "ipc-open",
   "ipc-open-again",
@@ -218,8 +223,9 @@ export interface SetupOperation {
   readonly kind: SetupKind;
   readonly gpu: number;
   /**
-   * The GPU whose memory is made accessible to `gpu` (peer-…, pool-access, vmm-access); or the GPU on which another
-   * process opens the memory of `gpu` (ipc-open, ipc-open-again, ipc-close, vmm-import; may be the same GPU).
+   * The GPU whose memory is made accessible to `gpu` (peer-…, pool-access, vmm-access) or that is asked about (peer-query,
+   * peer-attribute); or the GPU on which another process opens the memory of `gpu` (ipc-open, ipc-open-again, ipc-close,
+   * vmm-import; may be the same GPU).
    */
   readonly peer?: number;
   /** Size of the memory concerned. */

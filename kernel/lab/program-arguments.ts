@@ -1,6 +1,13 @@
 /** What the builder of programs checks of its arguments. */
 import { P2pError, shown } from "./errors.js";
-import type { Allocator, BufferSpec, Operation, Place, ProbeOperation } from "./operations.js";
+import {
+  type Allocator,
+  type BufferSpec,
+  COPY_APIS,
+  type Operation,
+  type Place,
+  type ProbeOperation,
+} from "./operations.js";
 import { formatBytes } from "./units.js";
 
 /** Where a buffer lives, from what the builder was given; the usual allocator is left out. */
@@ -31,7 +38,7 @@ export function requireInside(buffer: BufferSpec, offset: number, bytes: number)
 
 /** Words that fields of operations may hold, by operation or probe. A field that is left out has its usual value. */
 const WORDS: Readonly<Record<string, Readonly<Record<string, readonly unknown[]>>>> = {
-  copy: { api: ["default", "peer", "batch"], engine: ["copy-engine", "kernel-write", "kernel-read"] },
+  copy: { api: COPY_APIS, engine: ["copy-engine", "kernel-write", "kernel-read"] },
   launch: { kernel: ["empty"] },
   put: { protocol: ["flag", "ll", "ll128"] },
   receive: { protocol: ["flag", "ll", "ll128"] },

@@ -140,6 +140,8 @@ export const SETUP_NEEDS: {
     "peer-enable",
     "peer-enable-again",
     "peer-disable",
+    "peer-query",
+    "peer-attribute",
     ...OPENED_ELSEWHERE,
   ],
   bytes: [

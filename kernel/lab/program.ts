@@ -117,10 +117,10 @@ export class Program {
     if (src === dst) {
       throw new P2pError("program", `a copy of buffer "${src}" onto itself`, "Copy between two buffers.");
     }
-    if (api === "peer" && !("gpu" in from.place && "gpu" in to.place)) {
+    if ((api === "peer" || api === "peer-3d") && !("gpu" in from.place && "gpu" in to.place)) {
       throw new P2pError(
         "program",
-        `copy api "peer" joins two GPUs, but "${"gpu" in from.place ? dst : src}" is host memory`,
+        `copy api "${api}" joins two GPUs, but "${"gpu" in from.place ? dst : src}" is host memory`,
         'Use api "default" for copies from or to the host.',
       );
     }

@@ -16,6 +16,9 @@ using namespace p2p::cu;
 
 namespace fake {
 
+// Of CUPTI's cupti_driver_cbid.h.
+constexpr std::uint32_t kCopy3dPeerCbid = 321;
+
 namespace {
 
 using p2p::cupti::kDtoD;
@@ -129,6 +132,16 @@ Result cuMemcpyPeerAsync(DevicePtr dst, Context, DevicePtr src, Context, std::si
   ENTER("cuMemcpyPeerAsync");
   const TracedCall traced(p2p::cupti::kCbidMemcpyPeerAsync);
   return submitCopy(dst, src, bytes, stream, traced.correlation());
+}
+
+Result cuMemcpy3DPeerAsync(const Copy3dPeer* copy, Stream stream) {
+  ENTER("cuMemcpy3DPeerAsync");
+  const TracedCall traced(kCopy3dPeerCbid);
+  const bool stretch = copy->height == 1 && copy->depth == 1 && copy->src.memoryType == kMemoryTypeDevice &&
+                       copy->dst.memoryType == kMemoryTypeDevice;
+  if (!stretch) return kNotSupported;
+  return submitCopy(copy->dst.device + copy->dst.x, copy->src.device + copy->src.x, copy->widthBytes, stream,
+                    traced.correlation());
 }
 
 }  // extern "C"

@@ -258,6 +258,7 @@ Result cuptiGetCallbackName(std::uint32_t, std::uint32_t cbid, const char** name
       {kCbidStreamWaitEvent, "cuStreamWaitEvent"},
       {kCbidMemcpyAsync, "cuMemcpyAsync"},
       {kCbidMemcpyPeerAsync, "cuMemcpyPeerAsync"},
+      {321, "cuMemcpy3DPeerAsync"},
       {307, "cuLaunchKernel"},
       {514, "cuGraphLaunch"},
       {659, "cuStreamWaitValue32_v2"},

@@ -30,6 +30,22 @@ Result cuMemHostAlloc(void** data, std::size_t bytes, unsigned) {
   return kSuccess;
 }
 
+Result cuMemAllocManaged(DevicePtr* address, std::size_t bytes, unsigned) {
+  ENTER("cuMemAllocManaged");
+  if (const Result state = currentState()) return state;
+  if (bytes == 0) return kInvalidValue;
+  void* memory = nullptr;
+  if (posix_memalign(&memory, 4096, bytes) != 0) return kOutOfMemory;
+  std::memset(memory, kGarbage, std::min(bytes, kGarbageBytes));
+  auto allocation = std::make_shared<Allocation>(Kind::kManaged, reinterpret_cast<DevicePtr>(memory), bytes,
+                                                 -1, static_cast<std::byte*>(memory));
+  allocation->madeOn = currentContext()->gpu;
+  allocation->release = [memory] { std::free(memory); };
+  *address = allocation->address;
+  enterAllocation(std::move(allocation));
+  return kSuccess;
+}
+
 Result cuMemFreeHost(void* data) {
   ENTER("cuMemFreeHost");
   const Result state = currentState();

@@ -25,7 +25,7 @@ struct Memory {
   long taken = 0;
 
   Memory() {
-    count("allocations", {Kind::kDevice, Kind::kPinned});
+    count("allocations", {Kind::kDevice, Kind::kPinned, Kind::kManaged});
     count("registrations", {Kind::kRegistered});
     count("poolAllocations", {Kind::kPool});
     count("mappings", {Kind::kMapping});
@@ -151,7 +151,7 @@ Result cuMemFree_v2(DevicePtr address) {
   ENTER("cuMemFree_v2");
   if (freeNs() > 0) sleepNs(freeNs());
   const Result state = currentState();
-  return leaveAllocation(address, {Kind::kDevice, Kind::kPool}) ? state : kInvalidValue;
+  return leaveAllocation(address, {Kind::kDevice, Kind::kPool, Kind::kManaged}) ? state : kInvalidValue;
 }
 
 Result cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
@@ -166,12 +166,30 @@ Result cuPointerGetAttribute(void* data, PointerAttribute attribute, DevicePtr a
   ENTER("cuPointerGetAttribute");
   const auto allocation = allocationAt(address);
   if (!allocation) return kInvalidValue;
+  const bool managed = allocation->kind == Kind::kManaged;
+  const bool onHost = allocation->gpu < 0;
   switch (attribute) {
     case kPointerMemoryType:
-      *static_cast<unsigned*>(data) = allocation->gpu < 0 ? kMemoryTypeHost : kMemoryTypeDevice;
+      *static_cast<unsigned*>(data) = onHost && !managed ? kMemoryTypeHost : kMemoryTypeDevice;
       return kSuccess;
     case kPointerDeviceOrdinal:
-      *static_cast<int*>(data) = std::max(allocation->gpu, 0);
+      *static_cast<int*>(data) = managed ? allocation->madeOn : std::max(allocation->gpu, 0);
+      return kSuccess;
+    case kPointerIsManaged:
+      *static_cast<unsigned*>(data) = managed;
+      return kSuccess;
+    case kPointerDevicePointer:
+      *static_cast<DevicePtr*>(data) = address;
+      return kSuccess;
+    case kPointerHostPointer:
+      if (!onHost) return kInvalidValue;
+      *static_cast<DevicePtr*>(data) = address;
+      return kSuccess;
+    case kPointerRangeStart:
+      *static_cast<DevicePtr*>(data) = allocation->address;
+      return kSuccess;
+    case kPointerRangeSize:
+      *static_cast<std::size_t*>(data) = allocation->bytes;
       return kSuccess;
     default:
       return kNotSupported;

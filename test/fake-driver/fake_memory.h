@@ -17,13 +17,15 @@ namespace fake {
 // A stretch of addresses with memory behind it.
 struct Allocation {
   // Where it comes from; each kind is counted, and taken back by its own calls.
-  enum class Kind { kDevice, kPinned, kRegistered, kPool, kMapping, kImported };
+  enum class Kind { kDevice, kPinned, kRegistered, kManaged, kPool, kMapping, kImported };
 
   const Kind kind;
   const p2p::cu::DevicePtr address;
   const std::size_t bytes;
   const int gpu;          // -1: host memory
   std::byte* const data;  // for the workers; the address itself is not to be touched
+  // Of managed memory, which is host memory here: the GPU in whose context it was allocated.
+  int madeOn = -1;
   // Whether work on a GPU may access it directly. Empty: memory of its own GPU and of peers, and host memory.
   std::function<bool(int gpu)> access;
   // Frees what is behind it, when neither a handle nor work in flight holds it any longer.

@@ -68,7 +68,7 @@ void launchTouch(WorkStream& stream, const std::shared_ptr<DeviceKernel>& touch,
 }
 
 Block zeroed(WorkStream& stream, std::uint64_t bytes) {
-  Block block = MemoryBlock::allocate(Place::kDevice, stream.gpu(), bytes);
+  Block block = MemoryBlock::allocate(MemoryKind::kDevice, stream.gpu(), bytes);
   stream.fill(block, 0, 0, 1, bytes);
   return block;
 }
@@ -161,7 +161,7 @@ void arguments() {
   const Gpu gpu;
   WorkStream stream(gpu.context);
   const auto echo = gpu.kernel("echo", {"ptr", "i8", "bool", "i16", "i32", "f32", "f64", "i64", "bytes:12"});
-  const Block out = MemoryBlock::allocate(Place::kDevice, 0, 64);
+  const Block out = MemoryBlock::allocate(MemoryKind::kDevice, 0, 64);
   KernelArguments values = echo->arguments();
   values.setAddress(0, out->address());
   values.setNumber(1, -128);
@@ -258,15 +258,15 @@ void places() {
   const Gpu gpu;
   WorkStream stream(gpu.context);
   const auto touch = gpu.kernel("touch", {"ptr"});
-  const Block pinned = MemoryBlock::allocate(Place::kPinned, -1, 4);
+  const Block pinned = MemoryBlock::allocate(MemoryKind::kPinned, -1, 4);
   std::memset(pinned->host(), 0, 4);
   launchTouch(stream, touch, pinned, 3);
   stream.sync(1000);
   EXPECT_EQ(wordOf<std::uint32_t>(pinned), 3u);
-  const Block pageable = MemoryBlock::allocate(Place::kPageable, -1, 4);
+  const Block pageable = MemoryBlock::allocate(MemoryKind::kPageable, -1, 4);
   EXPECT(FAILURE(launchTouch(stream, touch, pageable, 1)).hint.find("cuda.hostAlloc") != std::string::npos);
   EXPECT(FAILURE(stream.copy(pageable, 0, pinned, 0, 4)).code == FailureCode::kUsage);
-  const Block peer = MemoryBlock::allocate(Place::kDevice, 1, 4);
+  const Block peer = MemoryBlock::allocate(MemoryKind::kDevice, 1, 4);
   EXPECT(FAILURE(launchTouch(stream, touch, peer, 1)).hint.find("cuda.enablePeer(0, 1)") !=
          std::string::npos);
   const auto other = DeviceContext::of(1);
@@ -320,7 +320,7 @@ void graphs() {
   const Block counter = zeroed(stream, 4);
   stream.sync(1000);
   {
-    const Block inner = MemoryBlock::allocate(Place::kDevice, 0, 4);
+    const Block inner = MemoryBlock::allocate(MemoryKind::kDevice, 0, 4);
     memory = inner;
     stream.beginCapture();
     EXPECT(FAILURE(second.beginCapture()).code == FailureCode::kUsage);
@@ -365,7 +365,7 @@ void keepsMemory() {
     const auto pause = gpu.kernel("pause", {"u64"});
     KernelArguments ns = pause->arguments();
     ns.setNumber(0, 50e6);
-    Block block = MemoryBlock::allocate(Place::kDevice, 0, 4);
+    Block block = MemoryBlock::allocate(MemoryKind::kDevice, 0, 4);
     memory = block;
     stream.launch(pause, {}, ns, {{block}, {}});
   }
@@ -403,7 +403,7 @@ void stuck() {
 void faults() {
   const Gpu gpu;
   WorkStream stream(gpu.context);
-  const Block block = MemoryBlock::allocate(Place::kDevice, 0, 4);
+  const Block block = MemoryBlock::allocate(MemoryKind::kDevice, 0, 4);
   const auto kernel = gpu.kernel("fault", {"ptr"});
   KernelArguments arguments = kernel->arguments();
   arguments.setAddress(0, block->address());

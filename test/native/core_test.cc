@@ -87,7 +87,7 @@ void noDriver() {
   const Failure failure = FAILURE((void)driver());
   EXPECT(failure.code == FailureCode::kNotAvailable && !failure.hint.empty());
   EXPECT(FAILURE(Executor executor(push())).code == FailureCode::kNotAvailable);
-  const Block block = MemoryBlock::allocate(Place::kPageable, -1, 64);
+  const Block block = MemoryBlock::allocate(MemoryKind::kPageable, -1, 64);
   EXPECT_EQ(block->bytes(), 64u);
 }
 
@@ -283,7 +283,7 @@ void hangs() {
   // A dropped executor keeps its memory too.
   Executor dropped(push());
   EXPECT_EQ(FAILURE(timed(dropped, samples, samples, 20)).result, static_cast<int>(cu::kNotReady));
-  const Block dst = MemoryBlock::allocate(Place::kDevice, 1, 8);
+  const Block dst = MemoryBlock::allocate(MemoryKind::kDevice, 1, 8);
   EXPECT_EQ(verified(*std::make_unique<Executor>(push(false))).at(0).wrongByOwner, 0u);
 }
 
@@ -347,8 +347,8 @@ void noTracer() {
 }
 
 void blocks() {
-  const Block a = MemoryBlock::allocate(Place::kDevice, 0, 9'000'000);
-  const Block b = MemoryBlock::allocate(Place::kPageable, -1, 9'000'000);
+  const Block a = MemoryBlock::allocate(MemoryKind::kDevice, 0, 9'000'000);
+  const Block b = MemoryBlock::allocate(MemoryKind::kPageable, -1, 9'000'000);
   std::vector<std::byte> data(9'000'000);
   fillPattern(data.data(), data.size(), 5, 0, false);
   writeBlock(a, 0, data.data(), data.size());
@@ -358,7 +358,7 @@ void blocks() {
   EXPECT_EQ(comparePattern(back.data(), back.size(), 5, 0).wrong, 0u);
   EXPECT(FAILURE(readBlock(a, 8'999'999, back.data(), 2)).code == FailureCode::kUsage);
   EXPECT(FAILURE(copyBlock(a, UINT64_MAX, b, 0, 8)).code == FailureCode::kUsage);
-  EXPECT(FAILURE((void)MemoryBlock::allocate(Place::kDevice, 2, 8)).code == FailureCode::kUsage);
+  EXPECT(FAILURE((void)MemoryBlock::allocate(MemoryKind::kDevice, 2, 8)).code == FailureCode::kUsage);
 }
 
 void cpuLists() {

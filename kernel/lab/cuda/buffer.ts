@@ -1,4 +1,4 @@
-import type { NativeBuffer } from "../native-binding.js";
+import type { NativeBuffer, NativeMemoryKind } from "../native-binding.js";
 import { type Bytes, formatBytes, parseBytes } from "../units.js";
 import { call } from "./addon.js";
 import { CudaArray, type ElementType } from "./array.js";
@@ -8,11 +8,43 @@ export function alloc(gpu: number, bytes: Bytes): CudaBuffer {
   return new CudaBuffer(call((addon) => addon.alloc("device", gpu, parseBytes(bytes))));
 }
 
-/** Host memory, page-locked unless `pinned: false`. A GPU can reach it only when it is page-locked. */
-export function hostAlloc(bytes: Bytes, options: { pinned?: boolean } = {}): CudaBuffer {
-  const kind = (options.pinned ?? true) ? "pinned" : "pageable";
+/**
+ * Host memory, page-locked unless `pinned: false`. A GPU can reach it only when it is page-locked. `registered: true`: ordinary
+ * memory that is page-locked afterwards (cuMemHostRegister), as memory of another library is.
+ */
+export function hostAlloc(
+  bytes: Bytes,
+  options: { pinned?: boolean; registered?: boolean } = {},
+): CudaBuffer {
+  const { pinned = true, registered = false } = options;
+  const kind = registered ? "registered" : pinned ? "pinned" : "pageable";
   return new CudaBuffer(call((addon) => addon.alloc(kind, -1, parseBytes(bytes))));
 }
+
+/**
+ * Managed memory (cuMemAllocManaged): the driver moves its pages to the GPU or host that touches them.
+ * @throws P2pError `not-available` where the host may not touch it while a GPU works.
+ */
+export function managedAlloc(bytes: Bytes): CudaBuffer {
+  return new CudaBuffer(call((addon) => addon.alloc("managed", -1, parseBytes(bytes))));
+}
+
+/** What the driver says of an address (cuPointerGetAttribute); null where it does not answer. */
+export interface PointerFacts {
+  /** Physical memory behind it; null for an address that the driver does not know, such as pageable host memory. */
+  readonly memory: "host" | "device" | "array" | "unified" | null;
+  /** GPU in whose context it was allocated. */
+  readonly gpu: number | null;
+  readonly managed: boolean | null;
+  /** Address by which GPUs reach it, and by which the host does. */
+  readonly deviceAddress: bigint | null;
+  readonly hostAddress: bigint | null;
+  /** The allocation that it lies in. */
+  readonly rangeStart: bigint | null;
+  readonly rangeBytes: number | null;
+}
+
+const MEMORY_TYPES = { 1: "host", 2: "device", 3: "array", 4: "unified" } as const;
 
 /** Where a copy begins in each of its buffers; bytes. */
 export interface CopyOffsets {
@@ -62,13 +94,29 @@ export class CudaBuffer {
     return this.native.gpu < 0 ? null : this.native.gpu;
   }
 
-  get kind(): "device" | "pinned" | "pageable" {
+  get kind(): NativeMemoryKind {
     return this.native.kind;
   }
 
   /** Address in the unified address space, for a kernel's argument: `buffer.address + 64n` is a pointer into it. */
   get address(): bigint {
     return this.native.address;
+  }
+
+  /** What the driver says of its address. @throws P2pError `not-available` without a driver. */
+  pointer(): PointerFacts {
+    const { memoryType, gpu, managed, devicePointer, hostPointer, rangeStart, rangeBytes } = call(() =>
+      this.native.facts(),
+    );
+    return {
+      memory: MEMORY_TYPES[memoryType as keyof typeof MEMORY_TYPES] ?? null,
+      gpu,
+      managed,
+      deviceAddress: devicePointer,
+      hostAddress: hostPointer,
+      rangeStart,
+      rangeBytes,
+    };
   }
 
   /** The buffer as elements of a type: `buffer.as("f32").write([1, 2, 3])`, `buffer.as("i32").get(0)`. */

@@ -7,7 +7,7 @@ import { type Pair, requireReach, touchedPairs } from "./cuda-reach.js";
 
 const HOST_PLACES = { pinned: 1, pageable: 2 } as const;
 const ALLOCATORS = { malloc: 0, pool: 3, vmm: 4, ipc: 5 } as const;
-const APIS = { default: 0, peer: 1, batch: 2 } as const;
+const APIS = { default: 0, peer: 1, batch: 2, "peer-3d": 4 } as const;
 const BY_KERNEL = 3;
 const METHODS = { spin: 0, yield: 1, block: 2, "poll-event": 3, "poll-flag": 4 } as const;
 const PROTOCOLS = { flag: 0, ll: 1, ll128: 2 } as const;

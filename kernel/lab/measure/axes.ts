@@ -25,6 +25,7 @@ export type Axes = {
 /** Axes that have a column only where they are asked for, and that column's name. */
 const COLUMNS = {
   engine: "engine",
+  api: "api",
   initiator: "initiator",
   direction: "direction",
   streams: "streams",

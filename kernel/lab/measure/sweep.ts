@@ -30,7 +30,7 @@ const OTHERS = ["pair", "metric", "failing", "rounds", "sampling", "signal"];
  * `"bandwidth"` the time of one transfer in a batch of them back to back, by events on the device.
  *
  * @returns a row a cell, ordered by path, pair, the other axes and size: `path` (`host-staged` where P2PLAB_P2P=off took the
- * place of `peer`), `from`, `to` (data flows from → to), a column for each other axis asked for (`engine`, `initiator`,
+ * place of `peer`), `from`, `to` (data flows from → to), a column for each other axis asked for (`engine`, `api`, `initiator`,
  * `direction`, `streams`, `chunk_bytes` (null: not cut), `submit`, `sync`, `allocator`), `bytes` (each way), `metric`,
  * `total_us` (median), `p99_us`, `ci_low_us`, `ci_high_us` (95 % interval of the median), `api_us` (median time in submit
  * calls), `gbps` (bytes / median; both ways together), `n`, `converged`, `ended` (why sampling ended), `warmup` (iterations

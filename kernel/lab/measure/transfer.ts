@@ -1,5 +1,6 @@
 import { P2pError } from "../errors.js";
 import type { Run } from "../machine.js";
+import { COPY_APIS, type CopyApi } from "../operations.js";
 import { type Allocator, type CopyEngine, type Program, program, type SyncMethod } from "../program.js";
 import { type Bytes, formatBytes, parseBytes } from "../units.js";
 import { expectNames, expectOptions, expectWord } from "./expect.js";
@@ -26,6 +27,7 @@ export const WORDS = {
   engine: ["copy-engine", "kernel-write", "kernel-read"] as readonly CopyEngine[],
   sync: ["spin", "yield", "block", "poll-event", "poll-flag"] as readonly SyncMethod[],
   submit: ["stream", "graph"] as readonly Submit[],
+  api: COPY_APIS,
   allocator: ["malloc", "pool", "vmm", "ipc"] as readonly Allocator[],
   initiator: ["source", "destination"] as readonly Initiator[],
   direction: ["one-way", "both-ways"] as readonly Direction[],
@@ -39,6 +41,11 @@ export interface TransferOptions {
   path?: Path;
   /** Default `copy-engine`; a kernel only on path `peer`. */
   engine?: CopyEngine;
+  /**
+   * The driver's function that submits a copy, see {@link CopyApi}; default `default`, on path `driver-staged` `peer`. Of the
+   * copy engine only.
+   */
+  api?: CopyApi;
   /** How the host learns that all is complete; default `spin`. */
   sync?: SyncMethod;
   /** The message is split evenly over so many streams, which run side by side; default 1. */
@@ -64,6 +71,7 @@ export const OPTIONS: readonly (keyof TransferOptions)[] = [
   "bytes",
   "path",
   "engine",
+  "api",
   "sync",
   "streams",
   "chunk",
@@ -125,6 +133,7 @@ interface Plan {
   readonly bytes: number;
   readonly path: Path;
   readonly engine: CopyEngine;
+  readonly api: CopyApi;
   readonly sync: SyncMethod;
   /** What each stream moves. */
   readonly parts: readonly Stretch[];
@@ -186,6 +195,13 @@ function planOf(options: TransferOptions): Plan {
       'A kernel reaches the other GPU on path "peer" only; leave engine out.',
     );
   }
+  const api = wordOf("api", options.api ?? (path === "driver-staged" ? "peer" : "default"));
+  if (engine !== "copy-engine" && api !== "default") {
+    throw new P2pError("usage", `api "${api}" by a ${engine}`, "A kernel is launched: leave api out.");
+  }
+  if (path === "staged" && (api === "peer" || api === "peer-3d")) {
+    throw new P2pError("usage", `api "${api}" on path "staged"`, "It joins two GPUs: leave api out.");
+  }
   const pipelined = path === "staged" && chunkBytes < partBytes;
   const initiator = initiatorOf(engine, options.initiator);
   if (pipelined && initiator === "destination") {
@@ -200,6 +216,7 @@ function planOf(options: TransferOptions): Plan {
     parts,
     path,
     engine,
+    api,
     sync: wordOf("sync", options.sync),
     chunkBytes,
     submit: wordOf("submit", options.submit),
@@ -277,11 +294,8 @@ function withPiece(
     string,
   ];
   const stream = streamOf(way, index);
-  const where = { bytes, srcOffset: offset, dstOffset: offset };
-  if (plan.path !== "staged") {
-    const api = plan.path === "driver-staged" ? "peer" : "default";
-    return base.copy(stream, src, dst, { ...where, api, engine: plan.engine });
-  }
+  const where = { bytes, srcOffset: offset, dstOffset: offset, api: plan.api };
+  if (plan.path !== "staged") return base.copy(stream, src, dst, { ...where, engine: plan.engine });
   const arrived = base.copy(stream, src, stage, where);
   if (!plan.pipelined) return arrived.copy(stream, stage, dst, where);
   const second = secondOf(way, index);

@@ -1,3 +1,4 @@
+import { P2pError } from "../../errors.js";
 import { routeOf } from "../../execution-order.js";
 import {
   type CopyOperation,
@@ -282,6 +283,13 @@ class Planner {
   }
 
   #copy(o: CopyOperation, stream: number): CopyWork {
+    if (o.api === "peer-3d") {
+      throw new P2pError(
+        "not-available",
+        "the model knows no cost of cuMemcpy3DPeerAsync: no figure of it is published",
+        'Use api "peer" or "default", real GPUs, or a recording that holds it.',
+      );
+    }
     const from = this.#place(o.src);
     const to = this.#place(o.dst);
     const legs = this.#ways.copy(from, to, o.bytes, this.#gpuOf(stream), this.#program.data.peerAccess);
