@@ -33,6 +33,7 @@ export { type RegistrationOptions, registration } from "./analyze/registration.j
 export { selfCheck } from "./analyze/self-check.js";
 export * as timeline from "./analyze/timeline/index.js";
 export { type ChromeEvent, type ChromeTrace, chromeTrace, writeTrace } from "./chrome-trace.js";
+export { peerAttributes } from "./cuda/peer-attributes.js";
 export { type PointersOptions, pointers } from "./cuda/pointers.js";
 export { Diagnosis } from "./doctor/diagnosis.js";
 export { type DoctorOptions, doctor } from "./doctor/doctor.js";
@@ -69,6 +70,7 @@ export { pivot } from "./measure/matrix-pivot.js";
 export { CancelledError, partial } from "./measure/partial.js";
 export { type PingPongOptions, pingPong } from "./measure/ping-pong.js";
 export type { Memory } from "./measure/probe-cells.js";
+export { type TimeProgramsOptions, timePrograms } from "./measure/programs.js";
 export { type RdmaOptions, type RdmaPath, rdma } from "./measure/rdma.js";
 export { type SetupCostsOptions, setupCosts } from "./measure/setup-costs.js";
 export type { Metric } from "./measure/summary.js";

@@ -408,7 +408,16 @@ plots("lines of text are never wider than asked, and nothing is lost", () => {
 });
 
 plots("drawings of mechanisms are well-formed SVG with a Chinese title and no outside reference", () => {
-  const drawings = [plot.paths(), plot.messagePassing(), plot.sharing(), plot.rdmaPath()];
+  const drawings = [
+    plot.paths(),
+    plot.messagePassing(),
+    plot.sharing(),
+    plot.rdmaPath(),
+    plot.peerApi(),
+    plot.addressSpace(),
+    plot.pciePath(),
+    plot.nvlinkFabrics(),
+  ];
   const ids = drawings.flatMap(({ svg }) => [...svg.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id));
   assert.is(new Set(ids).size, ids.length);
   for (const drawing of drawings) {

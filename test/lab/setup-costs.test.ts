@@ -48,7 +48,15 @@ function register(): void {
     const none = lines.filter((row) => row.median_us === null);
     assert.equal(
       none.map((row) => row.kind),
-      ["pool-access", "vmm-access", "peer-enable", "peer-enable-again", "peer-disable"],
+      [
+        "pool-access",
+        "vmm-access",
+        "peer-enable",
+        "peer-enable-again",
+        "peer-disable",
+        "peer-query",
+        "peer-attribute",
+      ],
     );
     for (const row of none) assert.is(row.note, "this machine has no other GPU");
     const opened = lines.find((row) => row.kind === "ipc-open");

@@ -27,7 +27,7 @@ function register(): void {
         "peer: to must be a whole number from 0 to 1023, not number 1.5",
         "GPU 0 is no peer of itself",
         'peer: from must be a whole number from 0 to 1023, not string "0"',
-        'alloc: kind must be one of "device", "pinned", "pageable", not string "vram"',
+        'alloc: kind must be one of "device", "pinned", "pageable", "registered", "managed", not string "vram"',
         "alloc: bytes must be a whole number from 1 to 9007199254740991, not number 0",
         "alloc: bytes must be a whole number from 1 to 9007199254740991, not number NaN",
         "there is no GPU 7 (the driver shows 2)",

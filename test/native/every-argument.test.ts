@@ -33,7 +33,7 @@ const SETTING = `
       copy: [o.buffer, 0, o.host, 0, 8], enablePeer: [0, 1], disablePeer: [0, 1], retainContext: [0], nvmlFacts: [0], nvmlState: [0],
       nvmlClocks: [0], nvmlStateLater: [0], nvmlPair: [0, 1], setup: ["malloc", 0, -1, 4096, 0, null], exportMemory: [0, 4096, "ipc"], settle: [o.buffer], limits: [0],
       memory: [0], openEvent: [0, true], openStream: [0], compileSource: [0, source, "a.cu", [], ["touch"]], loadModule: [0, o.image] },
-    buffer: { write: [u8(8), 0], read: [8, 0], close: [] },
+    buffer: { write: [u8(8), 0], read: [8, 0], facts: [], close: [] },
     executor: { time: [f64(2), f64(2), 1000], throughput: [f64(2), f64(2), f64(2), 2, 100, 1000], graphCosts: [2, 1000], trace: [2, true, 1000],
       verify: [1000], cancel: [], close: [] },
     probe: { measure: [2, 1000], check: [1000], cancel: [], close: [] },

@@ -12,7 +12,7 @@ import {
 } from "../../kernel/notebook/index.js";
 import { type Chapter, chapters, enteredIds, FOLDER, solutionsOf } from "./course.js";
 
-export const TIME_LIMIT_S = 600;
+export const TIME_LIMIT_S = 900;
 
 const execution = suite("chapter execution");
 /** Without GPUs the course runs on the recording with its twin behind it; a simulation has what two GPUs do not. */

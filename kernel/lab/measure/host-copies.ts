@@ -28,6 +28,7 @@ export interface HostCopiesOptions extends Omit<VisitOptions, "mode" | "report">
 
 const MEMORIES: readonly HostMemory[] = ["pinned", "pageable"];
 const DIRECTIONS: readonly HostDirection[] = ["to-gpu", "to-host"];
+const NO_BATCH = "copies of pageable memory are waited for one by one: measure them by latency";
 const OPTIONS = ["gpu", "bytes", "memory", "direction", "metric", "rounds", "sampling", "signal"];
 
 /**
@@ -67,8 +68,13 @@ export async function hostCopies(machine: Machine, options: HostCopiesOptions): 
       ),
     ),
   );
-  const visited = await visit(machine, cells, { ...options, mode: modeOf(metric) }, "keep");
-  const rows = cells.flatMap(({ head }, index): Record<string, unknown>[] => {
+  // Behind a gate the driver's own staging would wait for the gate, and the host for the staging.
+  const timed = cells.filter(({ head }) => metric === "latency" || head.memory === "pinned");
+  const visited = await visit(machine, timed, { ...options, mode: modeOf(metric) }, "keep");
+  const rows = cells.flatMap((cell): Record<string, unknown>[] => {
+    const { head } = cell;
+    const index = timed.indexOf(cell);
+    if (index < 0) return [{ ...head, reason: NO_BATCH, ...provenanceFields(machine.provenance) }];
     const own = visited.cells[index];
     const error = visited.errors[index];
     if (own) return [{ ...head, ...summaryFields(own, head.bytes), reason: "" }];

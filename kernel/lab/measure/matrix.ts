@@ -1,3 +1,4 @@
+import { P2pError } from "../errors.js";
 import type { Machine, Run } from "../machine.js";
 import type { Allocator, CopyEngine, SyncMethod } from "../program.js";
 import { reportProgress } from "../progress.js";
@@ -36,13 +37,15 @@ export interface MatrixOptions extends Omit<VisitOptions, "mode" | "report"> {
   direction?: Direction;
   sync?: SyncMethod;
   allocator?: Allocator;
+  /** `keep`: a matrix none of whose cells could be had is a table of reasons; default `throw`. */
+  failing?: "throw" | "keep";
   /** Bandwidth one way: whether disjoint pairs may be measured at once; default true. */
   together?: boolean;
 }
 
 const NAMES = [
   ...["metric", "bytes", "gpus", "path", "engine", "initiator", "direction", "sync", "allocator"],
-  ...["together", "rounds", "sampling", "signal"],
+  ...["failing", "together", "rounds", "sampling", "signal"],
 ];
 const BYTES = { latency: 8, bandwidth: 64 * 2 ** 20, "load-latency": 2 * 2 ** 20 } as const;
 
@@ -70,7 +73,7 @@ interface Measured {
  * `ci_high_ns` of loads, or the columns of `lab.sweep` from `total_us` on; `measured` (alone, or with how many other pairs),
  * `definition` (what the figure is, in words), `reason` (why a cell is null or staged), and the provenance columns.
  * @throws P2pError `usage` for options that do not exist or exclude each other, CancelledError with the cells that were done,
- * and what the first cell failed with when none could be had.
+ * and what the first cell failed with when none could be had, unless `failing` is `keep`.
  */
 export async function matrix(machine: Machine, options: MatrixOptions = {}): Promise<Table> {
   expectMachine(machine, "lab.matrix");
@@ -218,7 +221,8 @@ class MatrixRun {
       const progress = { done: rows.length, total: this.#cells.length };
       throw stopped("lab.matrix", table, progress, this.#stoppedBy.cause, this.#stoppedBy.cancelled);
     }
-    if (this.#failure && [...this.#results.values()].every((result) => result.visited === null)) {
+    const keeps = this.#options.failing === "keep" && this.#failure instanceof P2pError;
+    if (this.#failure && !keeps && [...this.#results.values()].every((result) => result.visited === null)) {
       throw this.#failure;
     }
     return table;
@@ -300,6 +304,7 @@ function labelOf({ from, to }: MatrixCell): string {
 
 /** @throws P2pError `usage` */
 function planOf(options: MatrixOptions): MatrixPlan {
+  if (options.failing !== undefined) expectWord("failing", options.failing, ["throw", "keep"] as const);
   const metric = expectWord("metric", options.metric ?? "latency", MATRIX_METRICS);
   return {
     metric,

@@ -1,3 +1,4 @@
+export { addressSpace } from "./address-space.js";
 export { alphaBeta } from "./alpha-beta.js";
 export { type BarsOptions, bars } from "./bars.js";
 export { breakdown } from "./breakdown.js";
@@ -9,7 +10,10 @@ export { ledger } from "./ledger.js";
 export { loadLatency } from "./load-latency.js";
 export { matrix } from "./matrix.js";
 export { messagePassing } from "./message-passing.js";
+export { nvlinkFabrics } from "./nvlink-fabrics.js";
 export { paths } from "./paths.js";
+export { pciePath } from "./pcie-path.js";
+export { peerApi } from "./peer-api.js";
 export { rdmaPath } from "./rdma-path.js";
 export { schedule } from "./schedule.js";
 export { sharing } from "./sharing.js";

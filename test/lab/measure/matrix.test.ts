@@ -158,6 +158,10 @@ test("a cell that fails leaves the others alone; when all fail the first failure
     },
   };
   assert.is((await failure(() => matrix(none))).code, "not-recorded");
+  const kept = (await matrix(none, { failing: "keep" })).objects() as Record<string, unknown>[];
+  assert.ok(
+    kept.length > 0 && kept.every((row) => row.total_us === null && /nothing here/.test(String(row.reason))),
+  );
 });
 
 test("a stop keeps what is done", async () => {

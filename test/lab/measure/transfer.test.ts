@@ -112,6 +112,18 @@ test("whatever the options, every byte of the destination is checked, each once,
   }
 });
 
+test("api names the function of the copy engine; the usual one depends on the path", () => {
+  const apisOf = (options: Partial<TransferOptions>) =>
+    transfer({ from: 0, to: 1, bytes: 64, ...options }).data.operations.flatMap((o) =>
+      o.op === "copy" ? [o.api] : [],
+    );
+  assert.equal(apisOf({}), ["default"]);
+  assert.equal(apisOf({ path: "driver-staged" }), ["peer"]);
+  assert.equal(apisOf({ api: "peer-3d" }), ["peer-3d"]);
+  assert.equal(apisOf({ path: "driver-staged", api: "default" }), ["default"]);
+  assert.equal(apisOf({ path: "staged", api: "batch" }), ["batch", "batch"]);
+});
+
 test("what does not exist or excludes each other is refused by name", () => {
   const refused = (options: Record<string, unknown>, words: RegExp) =>
     assert.throws(
@@ -127,6 +139,9 @@ test("what does not exist or excludes each other is refused by name", () => {
   refused({ chunk: "x" }, /not a size/);
   refused({ bytes: "64 MiB", chunk: "4 KiB" }, /16384 copies/);
   refused({ engine: "kernel-write", path: "staged" }, /on path "staged"/);
+  refused({ api: "memcpy" }, /no api "memcpy"/);
+  refused({ engine: "kernel-write", api: "peer" }, /by a kernel-write/);
+  refused({ path: "staged", api: "peer-3d" }, /on path "staged"/);
   refused({ engine: "kernel-write", initiator: "destination" }, /started by the destination/);
   refused({ path: "staged", chunk: 8, initiator: "destination" }, /by both GPUs/);
   assert.throws(
