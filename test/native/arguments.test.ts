@@ -45,7 +45,7 @@ function register(): void {
   test("rows of a program are refused by array, row and column", () => {
     const { lines } = inChild(
       `for (const change of [
-         { buffers: Float64Array.of(0, 0) }, { buffers: Float64Array.of(5, 0, 8, 0, 1, 64) }, { buffers: Float64Array.of(0, 0, 63, 0, 1, 64) },
+         { buffers: Float64Array.of(0, 0) }, { buffers: Float64Array.of(6, 0, 8, 0, 1, 64) }, { buffers: Float64Array.of(0, 0, 64, 5, 1, 64) }, { handles: [1] }, { buffers: Float64Array.of(0, 0, 63, 0, 1, 64) },
          { operations: new Float64Array(0) }, { operations: Float64Array.of(1, 0, 0, 2, 64, 0, 0, 0) },
          { operations: Float64Array.of(3, 0, 0, 0, 0, 0, 0, 0), eventCount: 1 }, { eventCount: -1 }, { checks: Float64Array.of(1, 60, 5, 7, 0) },
          { streams: Int32Array.of(-1) }, { peers: Int32Array.of(1, 1, 1) }, { sources: [0, 7] }, { sources: new Float32Array(2) },
@@ -57,7 +57,9 @@ function register(): void {
     );
     assert.equal(lines, [
       "buffers has 2 elements, not rows of 3",
-      "buffers, row 0: place is 5.000000, not a whole number from 0 to 4",
+      "buffers, row 0: place is 6.000000, not a whole number from 0 to 5",
+      "buffers, row 1: handles holds no 64 bytes for it",
+      "prepare: program.handles must be a Uint8Array, not an array",
       "operations, row 0: 64 bytes at offset 0 do not fit in the source of 63 bytes",
       "operations is empty",
       "operations, row 0: destination buffer is 2.000000, not a whole number from 0 to 1",

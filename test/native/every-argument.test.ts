@@ -38,7 +38,7 @@ const SETTING = `
       verify: [1000], cancel: [], close: [] },
     probe: { measure: [2, 1000], check: [1000], cancel: [], close: [] },
     setup: { time: [2, 10], checked: [], cancel: [], close: [] },
-    exported: { close: [] },
+    exported: { changedBytes: [], close: [] },
     stream: { launch: [o.kernel, shape, [o.buffer]], launchGraph: [o.graph], copy: [o.other, 0, o.buffer, 0, 8], fill: [o.buffer, 0, 1, 7, 8],
       record: [o.event], wait: [o.event], query: [], sync: [1000], done: [1000], cancel: [], beginCapture: [], endCapture: [], close: [] },
     event: { query: [], sync: [1000], elapsedNs: [o.since], close: [] },
