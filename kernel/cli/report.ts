@@ -11,9 +11,11 @@ import {
   readNotebook,
   renderMarkdown,
   renderReport,
+  reportByNbconvert,
   reportFooter,
   reportParts,
   requireChromium,
+  requireNbconvert,
 } from "../notebook/index.js";
 import { type Command, notebooksOf, progress, timeoutOf } from "./command.js";
 import { execute } from "./execute.js";
@@ -24,7 +26,7 @@ type Format = (typeof FORMATS)[number];
 export const report: Command = {
   name: "report",
   usage:
-    "report NOTEBOOK… [--machine M] [--format html|pdf|md] [--out DIR] [--author NAME] [--no-execute] [--no-redact] [--timeout SECONDS]",
+    "report NOTEBOOK… [--machine M] [--format html|pdf|md] [--out DIR] [--author NAME] [--no-execute] [--no-redact] [--via nbconvert] [--timeout SECONDS]",
   describes:
     "executes notebooks and writes each as one HTML file that opens offline, as PDF, or as Markdown with pictures, into DIR (default reports)",
   async run(args) {
@@ -39,12 +41,14 @@ export const report: Command = {
         "no-execute": { type: "boolean", default: false },
         "no-redact": { type: "boolean", default: false },
         timeout: { type: "string" },
+        via: { type: "string" },
       },
     });
     const format = formatOf(values.format);
     const limit = timeoutOf(values.timeout);
     // Before the cells take their minutes.
     if (format === "pdf") requireChromium("PDF");
+    const render = rendererOf(values.via, format);
     let failed = false;
     for (const file of notebooksOf(positionals)) {
       let notebook: Notebook;
@@ -60,7 +64,7 @@ export const report: Command = {
         failed ||= executed.failures.length > 0;
         notebook = executed.notebook;
       }
-      const target = await write(format, notebook, file, values.out, {
+      const target = await write(format, render, notebook, file, values.out, {
         author: values.author,
         redact: !values["no-redact"],
         executedHere: !values["no-execute"],
@@ -78,16 +82,33 @@ function formatOf(text: string): Format {
   throw new P2pError("usage", `no report format "${text}"`, `Choose one of: ${FORMATS.join(", ")}.`);
 }
 
+type Renderer = typeof renderReport;
+
+/** Who makes the page; looked for before the cells take their minutes. */
+function rendererOf(via: string | undefined, format: Format): Renderer {
+  if (via === undefined) return renderReport;
+  if (via !== "nbconvert" || format === "md") {
+    throw new P2pError(
+      "usage",
+      `no way to ${format} by --via ${via}`,
+      "--via nbconvert makes html and pdf; without --via p2plab makes all formats itself.",
+    );
+  }
+  requireNbconvert();
+  return reportByNbconvert;
+}
+
 /** @returns the written file. */
 async function write(
   format: Format,
+  render: Renderer,
   notebook: Notebook,
   file: string,
   out: string,
   options: ReportOptions,
 ): Promise<string> {
   const target = join(out, `${nameOfNotebook(file)}.${format}`);
-  const html = renderReport(notebook, file, options);
+  const html = render(notebook, file, options);
   if (format === "html") {
     writeFileAtomic(target, html);
   } else if (format === "pdf") {

@@ -2,6 +2,8 @@
 import { deflateSync, inflateSync } from "node:zlib";
 
 const TAG = '<script type="application/x-ipynb+json;deflate;base64" id="p2plab-notebook">';
+/** Other tools put the attributes in another order. */
+const ANY_TAG = /<script\b(?=[^>]*\bid="p2plab-notebook")[^>]*>/g;
 
 /** Node.js holds no longer text. */
 const MAX_BYTES = 2 ** 29 - 25;
@@ -16,10 +18,11 @@ export function embedded(text: string): string {
  * @throws Error saying why there is none.
  */
 export function extracted(html: string): string {
-  const begin = html.lastIndexOf(TAG);
+  const tag = [...html.matchAll(ANY_TAG)].at(-1);
+  const begin = tag ? tag.index + tag[0].length : -1;
   const end = html.indexOf("</script>", begin);
   if (begin < 0 || end < 0) throw new Error("it is a page without a notebook inside");
-  const packed = Buffer.from(html.slice(begin + TAG.length, end), "base64");
+  const packed = Buffer.from(html.slice(begin, end), "base64");
   try {
     return inflateSync(packed, { maxOutputLength: MAX_BYTES }).toString("utf8");
   } catch {

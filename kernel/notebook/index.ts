@@ -21,6 +21,7 @@ export { requireChromium } from "./report/chromium.js";
 export { renderDoctorReport } from "./report/doctor.js";
 export { type ReportOptions, renderReport, reportFooter, reportParts } from "./report/html.js";
 export { type MarkdownReport, renderMarkdown } from "./report/markdown.js";
+export { reportByNbconvert, requireNbconvert } from "./report/nbconvert.js";
 export { plotlyFile } from "./report/page.js";
 export { figurePictures, printedPdf } from "./report/pdf.js";
 export { renderSite, SITE_PLOTLY, type SiteChapter } from "./report/site.js";

@@ -12,6 +12,7 @@ import { type Activity, runMetadata } from "./run-metadata.js";
 const OPEN_TIMEOUT_S = 120;
 const CELL_TIMEOUT_S = 300;
 const LAST_WORDS_S = 30;
+const LONGER = "Give it longer with --timeout SECONDS, or do less in that cell.";
 
 export interface RunNotebookOptions {
   /** Folder for the executed notebook and the ledger. */
@@ -115,7 +116,8 @@ export async function runNotebook(file: string, options: RunNotebookOptions): Pr
         // The cell took too long, or took its process down: that is the cell's result.
         const { name: ename, message: evalue } = error;
         collector.add(cell, { type: "error", ename, evalue, traceback: [`${ename}: ${evalue}`] });
-        failures.push({ cell: nameOf(cell, index), ename, evalue, line: null, hint: null });
+        const hint = ename === "CellTimeoutError" ? LONGER : null;
+        failures.push({ cell: nameOf(cell, index), ename, evalue, line: null, hint });
       }
       if (cellProcess.ended || (failures.length > 0 && !options.allowErrors)) break;
     }

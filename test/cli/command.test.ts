@@ -60,6 +60,7 @@ command("what is not understood ends with 2 and says what would be", () => {
     [["run", "x.ipynb", "--timeout", "1e9"], /--timeout 1e9 is not a number of seconds above 0 and up to/],
     [["run", "x.ipynb", "--timeout", "soon"], /--timeout soon is not a number of seconds/],
     [["report", "x.ipynb", "--format", "odt"], /no report format "odt"/],
+    [["report", "x.ipynb", "--via", "pandoc"], /no way to html by --via pandoc/],
     [["site", "99"], /there is no chapter 99[\s\S]*there are: 01/],
     [["matrix", "--metric", "speed", "--machine", "sim:pcie-4"], /no metric "speed"/],
     [["matrix", "--json", "--csv"], /both --json and --csv/],

@@ -10,8 +10,10 @@ import {
   readNotebook,
   renderMarkdown,
   renderReport,
+  reportByNbconvert,
   reportParts,
   requireChromium,
+  requireNbconvert,
   runNotebook,
 } from "../../kernel/notebook/index.js";
 import { redactedOutputs } from "../../kernel/notebook/redact.js";
@@ -223,6 +225,32 @@ report("Markdown keeps text as it is, pictures beside it, and says which figures
   assert.match(bare.text, /> 图没有画出来 figure not drawn/);
   assert.equal([...bare.files.keys()], ["x_files/picture-1.svg"]);
 });
+
+function whyNoNbconvert(): string | null {
+  try {
+    requireNbconvert();
+    return null;
+  } catch (error) {
+    assert.is((error as P2pError).code, "not-available");
+    return (error as P2pError).message;
+  }
+}
+
+const nbconvert = whyNoNbconvert();
+if (nbconvert !== null) report.skip(`skipped: ${nbconvert}`, () => {});
+else
+  report("nbconvert makes the same page with the template", () => {
+    const notebook = sample();
+    notebook.cells.push(markdownCell("$x^2$", "formula"));
+    const html = reportByNbconvert(notebook, "x.ipynb");
+    assert.match(html, /class="origin unknown"/);
+    assert.match(html, /<h1 id="标题[^"]*">/);
+    assert.match(html, /<msup>/);
+    assert.is(html.match(/class="p2plab-figure"/g)?.length, 1);
+    assert.match(html, /red<\/span> &lt;b&gt;/);
+    assert.is(html.match(/id="p2plab-plotly"/g)?.length, 1);
+    assert.is(parseNotebook(html, "r.html").cells.length, 4);
+  });
 
 report("without a browser PDF is refused before anything runs, with what to do", () => {
   assert.is(findChromium({ PATH: "/nowhere", P2PLAB_CHROMIUM: "/nowhere/chromium" }), null);

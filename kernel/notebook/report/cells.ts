@@ -52,14 +52,19 @@ export class CellRenderer {
     this.#cell = cell.id ?? "a cell without id";
     const id = cell.id ? ` id="${escapeHtml(cell.id)}"` : "";
     if (cell.cell_type === "markdown") {
-      this.#attachments = cell.attachments ?? {};
-      return `<section class="markdown"${id}>${this.#markdown.render(cell.source)}</section>`;
+      return `<section class="markdown"${id}>${this.prose(cell)}</section>`;
     }
     if (cell.cell_type === "raw")
       return `<section class="raw"${id}><pre>${escapeHtml(cell.source)}</pre></section>`;
     const outputs = (cell.outputs ?? []).map((output) => this.#output(output)).join("\n");
     const below = outputs ? `<div class="outputs">${outputs}</div>` : "";
     return `<section class="code"${id}>${this.#code(cell)}${below}</section>`;
+  }
+
+  /** Text of a markdown cell as HTML. */
+  prose(cell: NotebookCell): string {
+    this.#attachments = cell.attachments ?? {};
+    return this.#markdown.render(cell.source);
   }
 
   /** Folded, its first line to be seen. An empty cell is not shown. */

@@ -69,23 +69,47 @@ export function reportParts(whole: Notebook, file: string, options: ReportOption
  * @throws P2pError `not-available` when the bundled plotly.js has not been built.
  */
 export function renderReport(whole: Notebook, file: string, options: ReportOptions = {}): string {
-  const parts = reportParts(whole, file, options);
-  const { notebook, origin, name, sections } = parts;
-  const renderer = new CellRenderer(dirname(file), languageOf(notebook));
+  const { notebook, renderer, ...fragments } = reportFragments(whole, file, options);
   const cells = notebook.cells.map((cell) => renderer.cell(cell)).join("\n");
   for (const line of renderer.omissions) options.onOmission?.(line);
   const { headings, figures } = renderer;
   return htmlPage({
     lang: "zh-CN",
-    title: headings[0]?.text ?? name,
-    band: originBand(notebook, origin),
-    contents: contents(headings, sections),
-    body: `${withTitleBlock(cells, headings, name, factsTable(parts.titleRows))}\n${sections.map(sectionHtml).join("\n")}\n${embedded(formatNotebook(unexecuted(notebook)))}`,
+    title: headings[0]?.text ?? fragments.name,
+    band: fragments.band,
+    contents: fragments.contents(headings),
+    body: `${withTitleBlock(cells, headings, fragments.name, fragments.block)}\n${fragments.sections}`,
     figures,
     folds: notebook.cells.some((cell) => cell.cell_type === "code"),
     ...(options.ways === undefined ? {} : { ways: options.ways }),
     ...(options.plotlyBeside === undefined ? {} : { plotlyBeside: options.plotlyBeside }),
   });
+}
+
+/** Parts of a page around the notebook's cells, as HTML, and what renders the cells. */
+export interface ReportFragments {
+  readonly notebook: Notebook;
+  readonly name: string;
+  readonly renderer: CellRenderer;
+  readonly band: string;
+  /** Stands under the title. */
+  readonly block: string;
+  /** Behind the cells, the notebook itself included. */
+  readonly sections: string;
+  readonly contents: (headings: readonly Heading[]) => string;
+}
+
+export function reportFragments(whole: Notebook, file: string, options: ReportOptions): ReportFragments {
+  const { notebook, origin, name, titleRows: rows, sections } = reportParts(whole, file, options);
+  return {
+    notebook,
+    name,
+    renderer: new CellRenderer(dirname(file), languageOf(notebook)),
+    band: originBand(notebook, origin),
+    block: factsTable(rows),
+    sections: `${sections.map(sectionHtml).join("\n")}\n${embedded(formatNotebook(unexecuted(notebook)))}`,
+    contents: (headings) => contents(headings, sections),
+  };
 }
 
 /** One line for the foot of every printed page. */
@@ -94,7 +118,12 @@ export function reportFooter({ origin, name }: ReportParts): string {
 }
 
 /** The block stands under the title, which the notebook's first cell gives, or its name. */
-function withTitleBlock(cells: string, headings: readonly Heading[], name: string, block: string): string {
+export function withTitleBlock(
+  cells: string,
+  headings: readonly Heading[],
+  name: string,
+  block: string,
+): string {
   const end = headings[0]?.level === 1 ? cells.indexOf("</h1>") : -1;
   if (end < 0) return `<h1>${escapeHtml(name)}</h1>\n${block}\n${cells}`;
   const after = end + "</h1>".length;

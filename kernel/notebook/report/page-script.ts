@@ -110,16 +110,17 @@ function draw(how) {
 }
 
 async function start() {
-  var holder = document.getElementById("p2plab-figures");
-  if (!holder) return;
-  var places = all(".figure");
+  var holder = document.getElementById("p2plab-figures"), places = all(".figure");
+  if (places.length === 0) return;
+  /* By nbconvert each figure's data stand behind its place. */
+  places.forEach(function (where, index) { where.id = "p2plab-figure-" + index; });
   if (typeof DecompressionStream === "undefined") {
     places.forEach(function (_, index) {
       excuse(index, "浏览器太旧，需要 Chrome 80、Firefox 113、Safari 16.4 或更新的版本 this browser is too old: it takes Chrome 80, Firefox 113, Safari 16.4 or later");
     });
     return;
   }
-  figures = JSON.parse(await unpack("p2plab-figures"));
+  figures = holder ? JSON.parse(await unpack("p2plab-figures")) : all("script.p2plab-figure").map(function (data) { return JSON.parse(data.textContent); });
   if (document.getElementById("p2plab-plotly")) {
     var script = document.createElement("script");
     script.textContent = await unpack("p2plab-plotly");

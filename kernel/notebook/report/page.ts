@@ -9,10 +9,10 @@ export function plotlyFile(): string {
   return packagePath("dist/assets/plotly.min.js");
 }
 
-/** Browsers then refuse every request, whatever an output holds. @param beside pages of one folder may load scripts from it. */
-function policy(beside: boolean): string {
+/** The element by which browsers refuse every request, whatever an output holds. @param beside pages of one folder may load scripts from it. */
+export function policy(beside: boolean): string {
   const scripts = `'unsafe-inline' 'unsafe-eval'${beside ? " 'self' file:" : ""}`;
-  return `default-src 'none'; script-src ${scripts}; style-src 'unsafe-inline'; img-src data: blob:; font-src data:; worker-src blob:; base-uri 'none'; form-action 'none'`;
+  return `<meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src ${scripts}; style-src 'unsafe-inline'; img-src data: blob:; font-src data:; worker-src blob:; base-uri 'none'; form-action 'none'">`;
 }
 
 export interface Page {
@@ -41,7 +41,7 @@ export function htmlPage(page: Page): string {
 <html lang="${escapeHtml(lang)}">
 <head>
 <meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="${policy(plotlyBeside !== undefined)}">
+${policy(plotlyBeside !== undefined)}
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <meta name="generator" content="p2plab">
@@ -52,7 +52,7 @@ export function htmlPage(page: Page): string {
 <header>
 ${band}
 </header>
-<div class="tools">${page.ways ?? ""}${page.folds ? FOLDS : ""}<button type="button" data-does="theme">明暗 theme</button></div>
+<div class="tools">${page.ways ?? ""}${page.folds ? FOLDS : ""}${THEME}</div>
 <div class="page">
 ${contents}
 <main>
@@ -66,7 +66,16 @@ ${figures.length > 0 ? drawing(figures, plotlyBeside) : ""}
 `;
 }
 
+const THEME = `<button type="button" data-does="theme">明暗 theme</button>`;
 const FOLDS = `<button type="button" data-does="open">展开代码 open code</button><button type="button" data-does="close">收起代码 close code</button>`;
+
+/** Buttons over a page with code. */
+export const TOOLS = FOLDS + THEME;
+
+/** What unpacks, draws and changes the theme, with plotly.js in it. */
+export function pageScripts(): string {
+  return `${packedScript("p2plab-plotly", plotlySource())}\n<script>${PAGE_SCRIPT}</script>`;
+}
 
 /** The figures' data and what draws them, each once. */
 function drawing(figures: readonly unknown[], beside: string | undefined): string {
