@@ -1,6 +1,6 @@
 /**
  * The Jupyter kernel beside plain tslab on the same machine, in turns. tslab preloads nothing and has no control thread, so rows
- * of things that it cannot do stand alone.
+ * of things that it cannot do stand alone. Deno's kernel and Python's stand beside it, held to nothing, where they are installed.
  */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -9,7 +9,8 @@ import { dirname, join } from "node:path";
 import { packagePath } from "../../kernel/lab/index.js";
 import { median } from "../../kernel/lab/sampling.js";
 import { type ClientOptions, KernelClient, PROGRAM } from "../jupyter/client.js";
-import { type Bar, type BenchRow, failed, measured, type Round, ratio } from "./row.js";
+import { PEER_CELLS, type Peer, peerFigures, peers } from "./kernel-peers.js";
+import { type Bar, type BenchRow, failed, measured, notRun, type Round, ratio } from "./row.js";
 import type { BenchOptions, BenchResult } from "./run.js";
 
 const ROUNDS = 7;
@@ -107,16 +108,21 @@ export async function kernelBench({ rounds, wants, say }: BenchOptions): Promise
     theirs: started(process.execPath, tslab, "kernel", "--config-path", FILE),
   };
   const rows: BenchRow[] = [];
+  const others = peers();
   try {
     const beside = BESIDE.filter(({ name }) => wants(name));
-    const taken: { ours: Figures; theirs: Figures }[] = [];
+    const taken: { ours: Figures; theirs: Figures; peers: Map<Peer, Figures> }[] = [];
+    const besidePeers = [INFO, FIRST, ...PEER_CELLS].filter((name) => wants(name));
     for (let round = 0; beside.length > 0 && round < (rounds ?? ROUNDS); round++) {
       say(`round ${round + 1} of ${rounds ?? ROUNDS}`);
       const cells = beside.some(({ name }) => !name.startsWith("start"));
       const ours = await figuresOf(sides.ours, "", cells);
       if (wants(PLAIN_FIRST)) ours[PLAIN_FIRST] = (await figuresOf(sides.plain, "", false))[FIRST] as number;
       const theirs = await theirFigures(sides.theirs, cells);
-      taken.push({ ours, theirs: { ...theirs, [PLAIN_FIRST]: theirs[FIRST] as number } });
+      const figures = new Map<Peer, Figures>();
+      for (const peer of besidePeers.length > 0 ? others.found : [])
+        figures.set(peer, await peerFigures(peer, folder, { info: INFO, first: FIRST }));
+      taken.push({ ours, theirs: { ...theirs, [PLAIN_FIRST]: theirs[FIRST] as number }, peers: figures });
     }
     for (const { name, bar, unit } of beside) {
       const pairs = taken.flatMap(({ ours, theirs }): Round[] =>
@@ -126,6 +132,16 @@ export async function kernelBench({ rounds, wants, say }: BenchOptions): Promise
       );
       rows.push(ratio(name, pairs, bar, unit));
     }
+    for (const peer of others.found)
+      for (const name of besidePeers) {
+        const pairs = taken.map(({ ours, peers }) => ({ ours: ours[name], theirs: peers.get(peer)?.[name] }));
+        const both = pairs.filter(
+          (pair): pair is Round => pair.ours !== undefined && pair.theirs !== undefined,
+        );
+        rows.push(ratio(`${name}, beside ${peer.name} ${peer.version}`, both, null, "ms"));
+      }
+    for (const { name, reason } of besidePeers.length > 0 ? others.missing : [])
+      rows.push(notRun(`start and cells, beside ${name}`, "ratio", null, reason));
     const alone = ALONE.filter(({ name }) => wants(name));
     for (const { name, bar, unit, of } of alone) {
       const client = await KernelClient.start({ ...sides.ours, ready: true });
