@@ -287,9 +287,9 @@ async function idlePercent(client: KernelClient): Promise<number> {
     return Number(fields[11]) + Number(fields[12]);
   };
   await client.execute("1");
-  // Done by then: what the kernel puts off until it rests (reading Node.js's types), and V8's collections after the last work,
-  // which it makes once some eight seconds later and not again.
-  await new Promise((resolve) => setTimeout(resolve, 12_000));
+  // Done by then: what the kernel puts off until it rests (reading Node.js's types), and the collections that V8 makes after the
+  // last work, one some eight and one some sixteen seconds later, and none after that.
+  await new Promise((resolve) => setTimeout(resolve, 25_000));
   const before = ticks();
   const began = performance.now();
   await new Promise((resolve) => setTimeout(resolve, 10_000));

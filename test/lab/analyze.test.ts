@@ -276,7 +276,7 @@ analyze("a prediction held against a measurement is no longer open, and one of z
   newLedger("closed");
   const evidence = curveOf([["peer", 8, 10]]);
   predict("p", "20 us").against(10, evidence);
-  assert.equal(ledger().array("result"), ["measured 10 us"]);
+  assert.equal(ledger().array("result"), ["found 10 us"]);
   const none = predict("zero", "0 us").against(3, evidence);
   assert.is(none.ratio, null);
   assert.not.match(String(none), /×/);

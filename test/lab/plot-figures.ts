@@ -84,7 +84,7 @@ const LEDGER = claims([
     kind: "prediction",
     id: "01-guess",
     says: "20 us",
-    result: "measured 7 us",
+    result: "found 7 us",
     quantity: "us",
     claimed_low: 20,
     claimed_high: 20,

@@ -196,7 +196,7 @@ export function ledger(): Table {
             : "failed"
           : entry.measured === null
             ? "open"
-            : `measured ${Number(entry.measured.toPrecision(3))} ${entry.unit}`,
+            : `found ${Number(entry.measured.toPrecision(3))} ${entry.unit}`,
     evidence: entry.kind === "claim" ? entry.evidence : entry.kind === "check" ? entry.failed.join("; ") : "",
     ...rangeFields(entry),
     entered: entry.entered,
