@@ -25,10 +25,16 @@ function ownBundle(bundle: unknown, value: unknown): MimeBundle {
   return { "text/plain": textOf(value) };
 }
 
-/** A bundle with what front ends expect beside it: a plain text always, and offline HTML for a figure. */
+/** A bundle with what front ends expect beside it: a plain text always, offline HTML for a figure, JavaScript by both of its names. */
 export function completed(bundle: MimeBundle, value?: unknown): MimeBundle {
   if (PLOTLY_MIME in bundle && !("text/html" in bundle))
     bundle["text/html"] = plotlyHtml(bundle[PLOTLY_MIME]);
+  // JupyterLab knows either, pages that nbconvert makes the second alone.
+  const javaScript = bundle["text/javascript"] ?? bundle["application/javascript"];
+  if (javaScript !== undefined) {
+    bundle["text/javascript"] = javaScript;
+    bundle["application/javascript"] = javaScript;
+  }
   if (!("text/plain" in bundle)) {
     bundle["text/plain"] =
       typeof value === "object" && value !== null && saysItself(value)

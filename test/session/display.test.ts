@@ -126,6 +126,18 @@ const box = tslab.newDisplay(); box.html("<i>1</i>"); box.html("<i>2</i>"); tsla
   ]);
 });
 
+shows("JavaScript comes by both of its names, tslab's own display among it", async () => {
+  const both = { "text/javascript": "f()", "application/javascript": "f()" };
+  for (const code of [
+    'import * as tslab from "tslab"; tslab.display.javascript("f()");',
+    'display.raw({ "application/javascript": "f()" });',
+  ]) {
+    const [shown] = (await run(code)).outputs;
+    const { "text/plain": _, ...data } = (shown?.type === "display_data" && shown.data) || {};
+    assert.equal(data, both);
+  }
+});
+
 shows("the running cell's signal is aborted by an interrupt, and the next cell has a new one", async () => {
   const waiting = run(
     'let heard = false; await new Promise((resolve) => display.signal.addEventListener("abort", () => { heard = true; }))',
