@@ -163,7 +163,11 @@ export function pairsTable(facts: MachineFacts): Table {
       ...provenanceFields(facts.provenance),
     };
   });
-  return tableOf(rows, rows.length > 0 ? undefined : ["from", "to", "link", ...PROVENANCE]);
+  return tableOf(rows, [
+    ...["from", "to", "link", "pcie", "access", "atomics", "p2p_read", "p2p_write", "acs"],
+    ...["verdict_malloc", "verdict_pool", "verdict_vmm"],
+    ...PROVENANCE,
+  ]);
 }
 
 export function nicsTable(facts: MachineFacts): Table {

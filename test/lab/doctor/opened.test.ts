@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
+import { pairsTable } from "../../../kernel/lab/doctor/tables.js";
 import { lab, P2pError, packagePath } from "../../../kernel/lab/index.js";
 import { shippedRecordings } from "../../../kernel/lab/machines/recorded.js";
 
@@ -165,6 +166,12 @@ test("a machine with options that are for another look is refused", async () => 
   await refused(() => lab.doctor(machine, { deadlineS: -1 }), "usage", "deadlineS is -1");
   await refused(() => lab.doctor({} as lab.Machine, {}), "usage", "is no machine");
   await refused(() => lab.doctor({ info: null, provenance: 3 } as never), "usage", 'no option "info"');
+});
+
+test("the table of pairs has its columns also where there is one GPU and no pair", () => {
+  const columns = pairsTable({ pairs: [] } as never).columnNames();
+  for (const column of ["from", "to", "pcie", "acs", "provenance"])
+    assert.ok(columns.includes(column), column);
 });
 
 test.run();
