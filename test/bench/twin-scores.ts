@@ -2,6 +2,7 @@
 import { RecordedMachine } from "../../kernel/lab/machines/recorded.js";
 import type { Observation } from "../../kernel/lab/machines/simulation/fit.js";
 import { observationsOf, Twin } from "../../kernel/lab/machines/twin.js";
+import type { Program } from "../../kernel/lab/program.js";
 import { quantileSorted } from "../../kernel/lab/sampling.js";
 
 export interface TwinScore {
@@ -22,14 +23,33 @@ const KEYS: Record<HeldBack, (observation: Observation) => string> = {
     const [first] = program.data.operations;
     return String(first && "bytes" in first ? first.bytes : 0);
   },
-  path: ({ program }) =>
-    `${program.data.peerAccess} ${program.data.operations.filter((o) => o.op === "copy").length}`,
+  path: ({ program }) => {
+    const copies = program.data.operations.filter((o) => o.op === "copy");
+    const ends = program.data.buffers.map(({ place }) => ("gpu" in place ? "gpu" : place.host));
+    return [program.data.peerAccess, copies.length, ...ends].join(" ");
+  },
 };
+
+/**
+ * A transfer from one GPU to another by one process, directly or staged, in one or two copies: what the bars were set for. Of
+ * pageable memory, memory of another process and batches the model knows less: their errors are told where they are used.
+ */
+function isTransfer(program: Program): boolean {
+  const copies = program.data.operations.filter((o) => o.op === "copy").length;
+  return (
+    copies <= 2 &&
+    program.data.buffers.every(
+      ({ place }) =>
+        ("gpu" in place ? place.allocator !== "ipc" : place.host === "pinned") &&
+        program.data.buffers.length > 1,
+    )
+  );
+}
 
 /** @param every only each so-manieth part, to save time; default all. */
 export function scoreTwin(recording: string, heldBack: HeldBack, every = 1): TwinScore {
   const recorded = RecordedMachine.open(recording);
-  const observations = observationsOf(recorded);
+  const observations = observationsOf(recorded).filter(({ program }) => isTransfer(program));
   const keyOf = KEYS[heldBack];
   const keys = [...new Set(observations.map(keyOf))].filter((_, index) => index % every === 0);
   const errors: number[] = [];

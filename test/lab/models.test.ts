@@ -234,7 +234,15 @@ models(
     assert.equal(achieved(machine, curve).columnNames().slice(-3), ["machine", "provenance", "date"]);
     const recording = RecordedMachine.open("h200x2");
     const recorded = await sweep(recording, { from: 0, to: 1, bytes: "64 MiB" });
-    assert.match(String(rowsOf(achieved(recording, recorded))[0]?.raw_reason), /not known/);
+    const share = rowsOf(achieved(recording, recorded))[0];
+    assert.is(share?.raw_gbps, recording.info.pairs[0]?.rawGbps);
+    assert.ok((share?.of_raw_pct as number) > 70 && (share?.of_raw_pct as number) < 95);
+    const silent = {
+      provenance: recording.provenance,
+      run: recording.run.bind(recording),
+      info: { ...recording.info, pairs: recording.info.pairs.map((pair) => ({ ...pair, rawGbps: null })) },
+    } as unknown as RecordedMachine;
+    assert.match(String(rowsOf(achieved(silent, recorded))[0]?.raw_reason), /not known/);
     assert.match(String(rowsOf(achieved(machine, recorded))[0]?.raw_reason), /another machine/);
   },
 );

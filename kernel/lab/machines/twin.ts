@@ -12,6 +12,7 @@ import {
   type Fit,
   fit,
   fitSigma,
+  isModelled,
   type Observation,
   PARAMETERS,
   predictNs,
@@ -73,11 +74,13 @@ export class Twin {
   }
 }
 
-/** Medians of a recording that the model can be fitted to. */
+/** Medians of a recording that the model can be fitted to: of programs that it knows the costs of. */
 export function observationsOf(recorded: RecordedMachine): Observation[] {
   const known = new Set<string>();
+  const base = baseOf(recorded.info);
   return recorded.runs.flatMap(({ program, mode, totalNs, trace }) => {
     if ((mode !== "latency" && mode !== "throughput") || totalNs.length === 0) return [];
+    if (!isModelled(program, base)) return [];
     const parts = [
       { part: "total", ns: totalNs },
       ...(trace && mode === "latency" ? [{ part: "engine", ns: trace.engineNs } as const] : []),

@@ -150,7 +150,7 @@ test("a snapshot beside a recording is looked at under the recording's name; one
     const diagnosis = await lab.doctor(await lab.open(`recorded:${recording}`));
     assert.is(diagnosis.facts.basis, "snapshot");
     assert.is(diagnosis.facts.provenance.kind, "recorded");
-    assert.is(diagnosis.facts.provenance.machine, "2 × NVIDIA H200");
+    assert.is(diagnosis.facts.provenance.machine, "2 × NVIDIA H200 (NV18)");
     assert.is(diagnosis.facts.provenance.date, eight.date);
     assert.is(rowsOf(diagnosis.gpus())[0]?.nvlinks_up, 18);
   } finally {

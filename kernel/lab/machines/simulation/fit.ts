@@ -3,6 +3,7 @@
  * constants by how far a machine can plausibly be from them (a Gaussian prior on the logarithm of each factor), and to what
  * physics allows (no link above its line rate). Gauss–Newton with differences.
  */
+import { P2pError } from "../../errors.js";
 import type { Program } from "../../program.js";
 import { Random } from "../../random.js";
 import type { LinkKind } from "../../topology/layout.js";
@@ -117,6 +118,17 @@ export interface Fit {
   readonly covariance: readonly (readonly number[])[];
   /** The constants from which the factors count. */
   readonly base: Constants;
+}
+
+/** Whether the model knows what every operation of a program costs. */
+export function isModelled(program: Program, { topology, costs }: Constants): boolean {
+  try {
+    planOf(program, topology, { ...costs, jitter: QUIET }, () => false);
+    return true;
+  } catch (error) {
+    if (error instanceof P2pError && error.code === "not-available") return false;
+    throw error;
+  }
 }
 
 /** Median time of a program, or of its engines, on constants without any spread, ns. */
