@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <new>
+#include <stdexcept>
 #include <string>
 
 #include "clock.h"
@@ -69,6 +70,9 @@ void ProbeResources::addDeviceMemory(const BufferRow& buffer) {
       vmmMemory_.push_back(std::make_unique<VmmMemory>(context, buffer.bytes, peers));
       addresses_.push_back(vmmMemory_.back()->address());
       break;
+    case Allocator::kIpc:
+      // The rows of a probe have no such place.
+      throw std::logic_error("a probe was given memory of another process");
   }
 }
 

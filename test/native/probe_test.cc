@@ -164,7 +164,7 @@ void loads() {
 
 // A cold chain is never walked twice in a repetition.
 void coldLoads() {
-  for (const BufferRow buffer :
+  for (const BufferRow& buffer :
        {BufferRow{Place::kDevice, 0, kBytes}, {Place::kDevice, 1, kBytes}, {Place::kPinned, -1, kBytes}}) {
     ProbeRows rows = load(buffer);
     rows.cold = true;
@@ -195,7 +195,7 @@ void pairs() {
 }
 
 void singles() {
-  for (const BufferRow buffer :
+  for (const BufferRow& buffer :
        {BufferRow{Place::kDevice, 0, 8}, {Place::kDevice, 1, 8}, {Place::kPinned, -1, 8}}) {
     for (const AtomicOperation operation :
          {AtomicOperation::kAdd, AtomicOperation::kExchange, AtomicOperation::kCompareAndSwap}) {
