@@ -40,9 +40,9 @@ const FENCES = ["none", "gpu", "system"] as const;
  * @returns a row a fence: `from`, `to`, `data`, `flag`, `fence`, `rounds`, `flag_old_data_old`, `flag_old_data_new`,
  * `flag_new_data_old`, `flag_new_data_new` (how often each was seen), `reaches` (whether the memory model lets the fence order
  * the two: `system` always, `gpu` on one GPU's own memory, `none` never), `verdict` (`ordered`: old data behind a new flag was
- * never seen; `reordered`: it was, as the model allows; `violation`: it was, though the fence forbids it), `round_ns`
- * and the columns that summarise it, `verified`, `note`, and the provenance columns. `ordered` without a fence is luck: what
- * was not seen is not forbidden. A fence that could not be had is null and says why in `note`.
+ * never seen, and the fence forbids it; `luck`: never seen, though nothing forbids it; `reordered`: it was, as the model allows;
+ * `violation`: it was, though the fence forbids it), `round_ns` and the columns that summarise it, `verified`, `note`, and the
+ * provenance columns. A fence that could not be had is null and says why in `note`.
  */
 export async function litmus(machine: Machine, options: LitmusOptions): Promise<Table> {
   expectMachine(machine, "lab.litmus");
@@ -85,7 +85,16 @@ export async function litmus(machine: Machine, options: LitmusOptions): Promise<
         flag_new_data_old: early,
         flag_new_data_new: counts?.flagNewDataNew ?? null,
         reaches,
-        verdict: early === null ? null : early === 0 ? "ordered" : reaches ? "violation" : "reordered",
+        verdict:
+          early === null
+            ? null
+            : early > 0
+              ? reaches
+                ? "violation"
+                : "reordered"
+              : reaches
+                ? "ordered"
+                : "luck",
         ...probeFields("round_ns", result, machine),
       };
     }),
