@@ -13,7 +13,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { readRules } from "./run/rules.js";
+import { type Rules, readRules } from "./run/rules.js";
 
 const COMPILED = fileURLToPath(new URL(".", import.meta.url));
 const ROOT = join(COMPILED, "../..");
@@ -22,7 +22,7 @@ const PARALLEL = 2;
 interface Suite {
   /** Name of the file from the tests' folder, such as `lab/units.test`. */
   readonly name: string;
-  readonly source: string;
+  readonly rules: Rules;
   /** What Node.js runs. */
   readonly program: string;
 }
@@ -50,7 +50,7 @@ function suitesOf(folder: string, filters: readonly string[]): Suite[] {
     .sort()
     .map((file) => ({
       name: file.replace(/\.(ts|js)$/, ""),
-      source: readFileSync(join(folder, file), "utf8"),
+      rules: readRules(readFileSync(join(folder, file), "utf8")),
       program: file.endsWith(".ts")
         ? join(COMPILED, file.replace(/\.ts$/, ".js"))
         : join(resolve(folder), file),
@@ -58,8 +58,7 @@ function suitesOf(folder: string, filters: readonly string[]): Suite[] {
 }
 
 async function run(suite: Suite, skipsFail: boolean): Promise<Result> {
-  const { name } = suite;
-  const rules = readRules(suite.source);
+  const { name, rules } = suite;
   const problem = existsSync(suite.program)
     ? rules.problem
     : `it is not compiled: ${suite.program} is missing`;
@@ -163,7 +162,7 @@ async function main(args: string[]): Promise<number> {
   const skipsFail = process.env.P2PLAB_REQUIRE === "1";
   const suites = suitesOf(values.folder, positionals);
   // The longest first, by what they allow themselves: one of them begun last would run alone.
-  const queue = [...suites].sort((a, b) => readRules(b.source).limitS - readRules(a.source).limitS);
+  const queue = [...suites].sort((a, b) => b.rules.limitS - a.rules.limitS);
   const results: Result[] = [];
   const worker = async () => {
     for (let suite = queue.shift(); suite; suite = queue.shift()) {

@@ -124,7 +124,7 @@ export async function simBench({ wants, say }: BenchOptions): Promise<BenchResul
 }
 
 function twinItems(heldBack: HeldBack): Item[] {
-  const name = `twin of ${RECORDING}, each ${heldBack} held back`;
+  const name = `twin of ${RECORDING}, transfers between GPUs, each ${heldBack} held back`;
   const score = () => scoreTwin(RECORDING, heldBack);
   const detail = ({ predicted, worstError, within2Sigma }: ReturnType<typeof score>) => ({
     predicted,

@@ -185,7 +185,7 @@ function register(): void {
       ["[1]:", "[2]:"],
     );
     assert.equal(
-      // JupyterLab 4.6 says so of every kernel that has no debugger.
+      // JupyterLab 4.6 says so here: the kernel has no debugger, and declares none.
       errors.filter((error) => !error.includes("No active debugger session")),
       [],
     );

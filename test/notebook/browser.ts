@@ -1,16 +1,8 @@
-import { existsSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import { type Browser, chromium, type Request } from "playwright-core";
+import { findChromium } from "../../kernel/notebook/report/chromium.js";
 
-const PLACES = [
-  process.env.P2PLAB_CHROMIUM,
-  "/usr/bin/chromium",
-  "/usr/bin/chromium-browser",
-  "/usr/bin/google-chrome",
-  "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
-];
-
-const executable = PLACES.find((place) => place !== undefined && existsSync(place));
+const executable = findChromium();
 
 export const browser = {
   /** Why no browser can be opened here; null when one can. */

@@ -2,14 +2,13 @@
 import { realpathSync } from "node:fs";
 import { dirname, posix } from "node:path";
 import { liveKernelLog } from "./kernel-log.js";
-import { FolderRoot, KERNEL_LOG, printable, type Root, type Space } from "./root.js";
+import { FolderRoot, KERNEL_LOG, LIBRARY_FOLDERS, printable, type Root, type Space } from "./root.js";
 import type { Entry } from "./snapshot.js";
 import { known, reasonOf, type Told } from "./told.js";
 
 /** Names of programs are the business of whoever runs them; those of services that the checks look for are not. */
 const SERVICES = /^(nv-|nvidia)/;
 /** What else is installed is nobody's business: of the system's libraries only the driver's are noted. */
-const LIBRARIES = /^\/(usr\/)?lib/;
 const DRIVER_LIBRARY = /^libcuda\./;
 
 export interface Noted {
@@ -47,9 +46,10 @@ export class NotingRoot implements Root {
     if (told.value === null) this.#note(path, { error: cause(path, told) });
     else {
       this.noted.files[folder] ??= { folder: true };
+      const isLibraries = LIBRARY_FOLDERS.includes(path);
       // Processes are noted by what is read of them.
       for (const name of told.value) {
-        if (/^\d+$/.test(name) || (LIBRARIES.test(folder) && !DRIVER_LIBRARY.test(name))) continue;
+        if (/^\d+$/.test(name) || (isLibraries && !DRIVER_LIBRARY.test(name))) continue;
         this.noted.files[posix.join(folder, name)] ??= "";
       }
     }

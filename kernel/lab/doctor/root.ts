@@ -23,6 +23,15 @@ const MOST_ENTRIES = 40_000;
 /** Where the kernel's log is read; of it only lines that tell of GPUs. */
 export const KERNEL_LOG = "/dev/kmsg";
 
+/** Where the driver's libraries are installed. */
+export const LIBRARY_FOLDERS = [
+  "/usr/lib/x86_64-linux-gnu",
+  "/usr/lib/aarch64-linux-gnu",
+  "/usr/lib64",
+  "/usr/lib/wsl/lib",
+  "/usr/local/nvidia/lib64",
+];
+
 /** Size of a file system. */
 export interface Space {
   readonly totalBytes: number;

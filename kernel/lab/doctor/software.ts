@@ -1,16 +1,9 @@
 /** The driver's parts as the system shows them: versions, kernel modules, services. */
 import { lineOf } from "./host.js";
-import type { Root } from "./root.js";
+import { LIBRARY_FOLDERS, type Root } from "./root.js";
 import { gather, known, type Missing, reasonOf, type Told, understood, unknown } from "./told.js";
 
 /** Folders that hold libraries of the driver. */
-const LIBRARY_FOLDERS = [
-  "/usr/lib/x86_64-linux-gnu",
-  "/usr/lib/aarch64-linux-gnu",
-  "/usr/lib64",
-  "/usr/lib/wsl/lib",
-  "/usr/local/nvidia/lib64",
-];
 /** A server has some thousand processes. */
 const MOST_PROCESSES = 20_000;
 /** As /proc/PID/comm has them: 15 characters at most. */
