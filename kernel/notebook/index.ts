@@ -1,14 +1,9 @@
 export { formatNotebook, writeNotebook } from "./canonical.js";
 export { CONTENTS, contentsNotebook, contentsTable } from "./contents.js";
 export { type Chapter, type Course, readCourse, type Stage } from "./course.js";
+export type { JupyterLocation } from "./data-folder.js";
 export { makeWritableFolder } from "./folder.js";
-export {
-  installKernel,
-  KERNEL_NAME,
-  type KernelLocation,
-  kernelsFolder,
-  uninstallKernel,
-} from "./kernelspec.js";
+export { type InstalledKernel, installKernel, uninstallKernel } from "./kernelspec.js";
 export {
   type Notebook,
   type NotebookCell,

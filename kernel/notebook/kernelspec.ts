@@ -1,93 +1,108 @@
-/** The kernelspec `p2plab`, by which Jupyter finds the kernel. */
-import { spawnSync } from "node:child_process";
+/** The kernelspec `p2plab`, by which Jupyter finds the kernel, and nbconvert's template of that name. */
 import { cpSync, existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { homedir } from "node:os";
-import { dirname, join, resolve } from "node:path";
+import { dirname, join } from "node:path";
 import { messageOf, P2pError, packagePath } from "../lab/index.js";
 import { nodeFlags } from "./cell-runner.js";
+import { dataFolder, type JupyterLocation } from "./data-folder.js";
 import { makeWritableFolder } from "./folder.js";
 import { LOGO_PNG, LOGO_SVG } from "./logo.js";
+import { templateFiles } from "./report/nbconvert.js";
 import { plotlyFile } from "./report/page.js";
 
-export const KERNEL_NAME = "p2plab";
+/** Name of the kernelspec and of the template. */
+const KERNEL_NAME = "p2plab";
 
-/** Where kernels go: the user's Jupyter folder, the Python environment, or a given prefix. */
-export type KernelLocation = { user: true } | { sysPrefix: true } | { prefix: string };
+/** What is installed together: the kernelspec, and the template that `jupyter nbconvert --template p2plab` finds. */
+export interface InstalledKernel {
+  readonly kernel: string;
+  readonly template: string;
+}
 
-/** The kernels folder of a location. */
-export function kernelsFolder(location: KernelLocation): string {
-  if ("prefix" in location) return join(resolve(location.prefix), "share/jupyter/kernels");
-  if ("user" in location) {
-    const data =
-      process.env.JUPYTER_DATA_DIR ??
-      (process.platform === "darwin"
-        ? join(homedir(), "Library/Jupyter")
-        : process.platform === "win32"
-          ? join(process.env.APPDATA ?? homedir(), "jupyter")
-          : join(process.env.XDG_DATA_HOME ?? join(homedir(), ".local/share"), "jupyter"));
-    return join(data, "kernels");
-  }
-  const answer = spawnSync("python3", ["-c", "import sys; print(sys.prefix)"], { encoding: "utf8" });
-  if (answer.status !== 0) {
-    throw new P2pError(
-      "not-available",
-      "python3 does not answer with its prefix",
-      "Name the folder: --prefix FOLDER, or use --user.",
-    );
-  }
-  return join(answer.stdout.trim(), "share/jupyter/kernels");
+function kernelFolders(location: JupyterLocation): InstalledKernel {
+  const data = dataFolder(location);
+  return {
+    kernel: join(data, "kernels", KERNEL_NAME),
+    template: join(data, "nbconvert/templates", KERNEL_NAME),
+  };
 }
 
 /**
- * Installs the kernelspec, replacing an older one whole.
- * @returns its folder.
- * @throws P2pError `output` when it cannot be written, `not-available` when this package has not been built whole.
+ * Installs kernelspec and template, replacing older ones whole.
+ * @returns their folders.
+ * @throws P2pError `output` when they cannot be written, `not-available` when this package has not been built whole.
  */
-export function installKernel(location: KernelLocation): string {
+export function installKernel(location: JupyterLocation): InstalledKernel {
   if (!existsSync(plotlyFile()))
     throw new P2pError("not-available", `${plotlyFile()} is missing`, "Build it: npm run build.");
-  const folder = join(kernelsFolder(location), KERNEL_NAME);
-  const staging = `${folder}.${process.pid}.tmp`;
-  makeWritableFolder(dirname(staging));
-  try {
-    mkdirSync(staging);
-    writeFileSync(join(staging, "kernel.json"), `${JSON.stringify(kernelJson(), null, 1)}\n`);
-    writeFileSync(join(staging, "logo-svg.svg"), LOGO_SVG);
-    for (const [side, picture] of Object.entries(LOGO_PNG))
-      writeFileSync(join(staging, `logo-${side}x${side}.png`), Buffer.from(picture, "base64"));
-    cpSync(plotlyFile(), join(staging, "plotly.min.js"));
-    rmSync(folder, { recursive: true, force: true });
-    renameSync(staging, folder);
-  } catch (error) {
-    rmSync(staging, { recursive: true, force: true });
-    throw new P2pError(
-      "output",
-      `cannot install the kernel into ${folder}: ${messageOf(error)}`,
-      "Use --user, or --prefix with a folder that can be written.",
-      { cause: error },
-    );
-  }
-  return folder;
+  const folders = kernelFolders(location);
+  const finish = [
+    staged(folders.kernel, (folder) => {
+      writeFileSync(join(folder, "kernel.json"), `${JSON.stringify(kernelJson(), null, 1)}\n`);
+      writeFileSync(join(folder, "logo-svg.svg"), LOGO_SVG);
+      for (const [side, picture] of Object.entries(LOGO_PNG))
+        writeFileSync(join(folder, `logo-${side}x${side}.png`), Buffer.from(picture, "base64"));
+      cpSync(plotlyFile(), join(folder, "plotly.min.js"));
+    }),
+    staged(folders.template, (folder) => {
+      for (const [name, text] of templateFiles()) writeFileSync(join(folder, name), text);
+    }),
+  ];
+  for (const replace of finish) replace();
+  return folders;
 }
 
 /**
- * Removes the kernelspec; `removed` is false when there was none.
- * @throws P2pError `output` when it cannot be removed.
+ * Fills a folder beside the one it will replace.
+ * @returns what puts it in its place.
  */
-export function uninstallKernel(location: KernelLocation): { folder: string; removed: boolean } {
-  const folder = join(kernelsFolder(location), KERNEL_NAME);
-  const removed = existsSync(folder);
-  try {
-    rmSync(folder, { recursive: true, force: true });
-  } catch (error) {
-    throw new P2pError(
-      "output",
-      `cannot remove ${folder}: ${messageOf(error)}`,
-      "Remove it as the user who installed it.",
-      { cause: error },
-    );
-  }
-  return { folder, removed };
+function staged(folder: string, fill: (folder: string) => void): () => void {
+  const staging = `${folder}.${process.pid}.tmp`;
+  makeWritableFolder(dirname(staging));
+  const attempt = (action: () => void) => {
+    try {
+      action();
+    } catch (error) {
+      rmSync(staging, { recursive: true, force: true });
+      throw new P2pError(
+        "output",
+        `cannot install the kernel into ${folder}: ${messageOf(error)}`,
+        "Use --user, or --prefix with a folder that can be written.",
+        { cause: error },
+      );
+    }
+  };
+  attempt(() => {
+    mkdirSync(staging);
+    fill(staging);
+  });
+  return () =>
+    attempt(() => {
+      rmSync(folder, { recursive: true, force: true });
+      renameSync(staging, folder);
+    });
+}
+
+/**
+ * Removes kernelspec and template.
+ * @returns the folders that were removed: none when nothing was installed.
+ * @throws P2pError `output` when one cannot be removed.
+ */
+export function uninstallKernel(location: JupyterLocation): string[] {
+  const { kernel, template } = kernelFolders(location);
+  return [kernel, template].filter((folder) => {
+    const isThere = existsSync(folder);
+    try {
+      rmSync(folder, { recursive: true, force: true });
+    } catch (error) {
+      throw new P2pError(
+        "output",
+        `cannot remove ${folder}: ${messageOf(error)}`,
+        "Remove it as the user who installed it.",
+        { cause: error },
+      );
+    }
+    return isThere;
+  });
 }
 
 function kernelJson(): unknown {

@@ -1,6 +1,7 @@
 /** Outputs without what tells the machine and its user from others of their kind. */
-import { homedir, hostname } from "node:os";
+import { hostname } from "node:os";
 import { cleaner } from "../lab/index.js";
+import { homeFolder } from "./data-folder.js";
 import type { Notebook, NotebookOutput } from "./nbformat.js";
 
 /** Names that every machine has, or that are words of a report. */
@@ -13,7 +14,7 @@ const COMMON = /^(?:localhost|gpu|cuda|lab|host|node|machine|server)$/i;
  */
 export function redactedOutputs(notebook: Notebook, names: readonly string[] = hostNames()): Notebook {
   const clean = cleaner(names.filter((name) => !COMMON.test(name)));
-  const home = homedir();
+  const home = homeFolder() ?? "";
   const text = (value: string) => clean(home.length > 1 ? value.replaceAll(home, "~") : value);
   const visit = (value: unknown): unknown => {
     if (typeof value === "string") return text(value);

@@ -206,8 +206,11 @@ export async function kernelspec() {
     hash: hashOf(["kernel/notebook", "node_modules/plotly.js-dist/package.json"], {
       more: `${process.execPath} ${ROOT} ${prefix}`,
     }),
-    present: () => existsSync(join(prefix, "share/jupyter/kernels/p2plab/kernel.json")),
-    does: `p2plab into ${prefix}`,
+    present: () =>
+      ["kernels/p2plab/kernel.json", "nbconvert/templates/p2plab/conf.json"].every((file) =>
+        existsSync(join(prefix, "share/jupyter", file)),
+      ),
+    does: `p2plab, and nbconvert's template of that name, into ${prefix}`,
     action: () =>
       logged("kernelspec", process.execPath, [
         join(ROOT, "dist/kernel/cli/main.js"),

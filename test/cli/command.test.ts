@@ -1,7 +1,7 @@
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { lab, packagePath } from "../../kernel/lab/index.js";
@@ -270,33 +270,39 @@ command("check that could not measure ends with 3, never with 1", async () => {
   });
 });
 
-command("kernel install writes a kernelspec with absolute paths; uninstall removes it", async () => {
-  await inFolder((folder) => {
-    const installed = p2plab(["kernel", "install", "--prefix", folder]);
-    const spec = join(folder, "share/jupyter/kernels/p2plab");
-    assert.is(installed.stdout, `installed ${spec}\n`);
-    assert.equal(readdirSync(spec).sort(), [
-      "kernel.json",
-      "logo-32x32.png",
-      "logo-64x64.png",
-      "logo-svg.svg",
-      "plotly.min.js",
-    ]);
-    const kernel = JSON.parse(readFileSync(join(spec, "kernel.json"), "utf8")) as Record<string, unknown>;
-    const argv = kernel.argv as string[];
-    assert.equal(argv.slice(0, 4), [
-      "/bin/sh",
-      packagePath("kernel/jupyter/start.sh"),
-      "{connection_file}",
-      process.execPath,
-    ]);
-    assert.is(kernel.display_name, "P2P Lab (TypeScript)");
-    assert.is(kernel.language, "typescript");
-    assert.is(kernel.interrupt_mode, "message");
-    assert.is(p2plab(["kernel", "uninstall", "--prefix", folder]).stdout, `removed ${spec}\n`);
-    assert.not(existsSync(spec));
-    assert.is(p2plab(["kernel", "uninstall", "--prefix", folder]).status, 1);
-  });
-});
+command(
+  "kernel install writes a kernelspec with absolute paths, and a template; uninstall removes both",
+  async () => {
+    await inFolder((folder) => {
+      const installed = p2plab(["kernel", "install", "--prefix", folder]);
+      const spec = join(folder, "share/jupyter/kernels/p2plab");
+      const template = join(folder, "share/jupyter/nbconvert/templates/p2plab");
+      assert.is(installed.stdout, `installed ${spec}\ninstalled ${template}\n`);
+      assert.ok(existsSync(join(template, "conf.json")) && existsSync(join(template, "index.html.j2")));
+      assert.equal(readdirSync(spec).sort(), [
+        "kernel.json",
+        "logo-32x32.png",
+        "logo-64x64.png",
+        "logo-svg.svg",
+        "plotly.min.js",
+      ]);
+      const kernel = JSON.parse(readFileSync(join(spec, "kernel.json"), "utf8")) as Record<string, unknown>;
+      const argv = kernel.argv as string[];
+      assert.equal(argv.slice(0, 4), [
+        "/bin/sh",
+        packagePath("kernel/jupyter/start.sh"),
+        "{connection_file}",
+        process.execPath,
+      ]);
+      assert.is(kernel.display_name, "P2P Lab (TypeScript)");
+      assert.is(kernel.language, "typescript");
+      assert.is(kernel.interrupt_mode, "message");
+      const uninstall = () => p2plab(["kernel", "uninstall", "--prefix", folder]);
+      assert.is(uninstall().stdout, `removed ${spec}\nremoved ${template}\n`);
+      assert.equal([...readdirSync(dirname(spec)), ...readdirSync(dirname(template))], []);
+      assert.is(uninstall().status, 1);
+    });
+  },
+);
 
 command.run();

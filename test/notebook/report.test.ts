@@ -1,3 +1,5 @@
+import { spawnSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
 import { homedir, hostname } from "node:os";
 import { join } from "node:path";
 import { inflateSync } from "node:zlib";
@@ -5,6 +7,7 @@ import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { lab, type P2pError, writeFileAtomic } from "../../kernel/lab/index.js";
 import {
+  installKernel,
   type Notebook,
   parseNotebook,
   readNotebook,
@@ -238,7 +241,7 @@ function whyNoNbconvert(): string | null {
 
 const nbconvert = whyNoNbconvert();
 if (nbconvert !== null) report.skip(`skipped: ${nbconvert}`, () => {});
-else
+else {
   report("nbconvert makes the same page with the template", () => {
     const notebook = sample();
     notebook.cells.push(markdownCell("$x^2$", "formula"));
@@ -251,6 +254,26 @@ else
     assert.is(html.match(/id="p2plab-plotly"/g)?.length, 1);
     assert.is(parseNotebook(html, "r.html").cells.length, 4);
   });
+
+  report(
+    "a bare nbconvert finds the template that was installed, and says that nobody checked the origin",
+    async () => {
+      await inFolder((folder) => {
+        const { template } = installKernel({ prefix: folder });
+        const { status, stderr } = spawnSync(
+          requireNbconvert(),
+          ["-m", "nbconvert", "--to", "html", "--template", "p2plab", write(folder, "bare.ipynb", sample())],
+          { encoding: "utf8", env: { ...process.env, JUPYTER_PATH: join(folder, "share/jupyter") } },
+        );
+        assert.is(status, 0, stderr);
+        const html = readFileSync(join(folder, "bare.html"), "utf8");
+        assert.match(html, /ORIGIN NOT CHECKED by p2plab/);
+        assert.is(html.match(/class="p2plab-figure"/g)?.length, 1);
+        assert.ok(existsSync(template));
+      });
+    },
+  );
+}
 
 report("without a browser PDF is refused before anything runs, with what to do", () => {
   assert.is(findChromium({ PATH: "/nowhere", P2PLAB_CHROMIUM: "/nowhere/chromium" }), null);
