@@ -236,6 +236,13 @@ plots("bars have a group a place and a colour a series; measured and simulated n
   );
   const guessed = plot.bars(tableOf(rows), { ...options, guess: { value: 900, unit: "ns" } });
   assert.equal(guessed.data.at(-1)?.y, [900, 900, 900]);
+  const axis = (more: object) =>
+    (plot.bars(tableOf(rows), { ...options, ...more }).layout.yaxis as { title: { text: string } }).title
+      .text;
+  assert.equal(
+    [axis({}), axis({ lang: "en" }), axis({ quantity: "一去" }), axis({ value: "to", quantity: "去向" })],
+    ["单程延迟（ns）", "one-way latency (ns)", "一去（ns）", "去向"],
+  );
 });
 
 plots("alpha-beta draws what the fit leaves over: nothing for a line that is one", () => {

@@ -4,6 +4,7 @@ import { type Table, tableOf } from "../measure/table.js";
 import { formatBytes } from "../units.js";
 import { logAxis } from "./axes.js";
 import { Figure, originsOf, type PlotlyTrace } from "./figure.js";
+import { quantityTitle, unitOf } from "./quantities.js";
 import { missingNote, numberIn, positiveIn, type Row, rowsOf, textIn } from "./rows.js";
 import { digits, type FigureOptions, PATTERNS, seriesStyles, shortened, styleOf } from "./style.js";
 
@@ -12,6 +13,8 @@ const WHO = "plot.bars";
 export interface BarsOptions extends FigureOptions {
   /** Column that is drawn; the end of its name is the unit (`_ns`, `_us`, `gbps`, `_pct`). */
   value: string;
+  /** What the value is, in words, for the axis; default by the column's name. */
+  quantity?: string;
   /** Columns that name a group of bars along the axis. */
   by: string | readonly string[];
   /** Column that tells the bars of a group apart, by colour and pattern. */
@@ -21,14 +24,6 @@ export interface BarsOptions extends FigureOptions {
   /** A prediction in the unit of the value, drawn as a line across. */
   guess?: { readonly value: number; readonly unit: string };
 }
-
-const UNITS: readonly (readonly [end: RegExp, unit: string, shown: string])[] = [
-  [/_ns$/, "ns", "ns"],
-  [/_us$/, "us", "µs"],
-  [/_ms$/, "ms", "ms"],
-  [/(^|_)gbps$/, "GB/s", "GB/s"],
-  [/_pct$/, "%", "%"],
-];
 
 /** Columns that hold the 95 % interval of a median in these units, where a table has them. */
 const INTERVALS: Readonly<Record<string, readonly [string, string]>> = {
@@ -42,7 +37,7 @@ const INTERVALS: Readonly<Record<string, readonly [string, string]>> = {
  * @throws P2pError `usage` where the table lacks a column, two rows would be one bar, or the guess has another unit.
  */
 export function bars(table: Table, options: BarsOptions): Figure {
-  const style = styleOf(options, WHO, ["value", "by", "series", "scale", "guess"]);
+  const style = styleOf(options, WHO, ["value", "by", "series", "scale", "guess", "quantity"]);
   const { say } = style;
   const { value, series } = options;
   const by = expectSome(Array.isArray(options.by) ? options.by : [options.by], "by", WHO) as string[];
@@ -59,9 +54,12 @@ export function bars(table: Table, options: BarsOptions): Figure {
   if (options.scale !== undefined && options.scale !== "linear" && options.scale !== "log") {
     throw new P2pError("usage", `${WHO}: no scale "${String(options.scale)}"`, 'Choose "linear" or "log".');
   }
+  if (options.quantity !== undefined && typeof options.quantity !== "string") {
+    throw new P2pError("usage", `${WHO} was given a quantity that is no text`, 'Give { quantity: "…" }.');
+  }
   const log = options.scale === "log";
   const rows = rowsOf(table, [value, ...by, ...(series ? [series] : [])], WHO, "a measurement");
-  const [, unit, shownUnit] = UNITS.find(([end]) => end.test(value)) ?? [null, "", ""];
+  const { unit, shown: shownUnit } = unitOf(value);
   const heightOf = (row: Row) => (log ? positiveIn : numberIn)(row, value, WHO);
   const groups = [...new Set(rows.map((row) => groupOf(row, by)))];
   // What a model gives and what was measured never share a colour.
@@ -125,14 +123,14 @@ export function bars(table: Table, options: BarsOptions): Figure {
     });
   }
   const all = [...drawn.map((row) => heightOf(row) as number), ...(guess === null ? [] : [guess])];
-  const title = `${value.replace(/_(ns|us|ms|pct)$/, "")}${shownUnit ? `（${shownUnit}）` : ""}`;
+  const title = quantityTitle(value, say, options.quantity);
   const missing = missingNote(
     rows.filter((row) => heightOf(row) === null),
     ["note", "reason"],
     say,
   );
   return new Figure({
-    title: options.title ?? say(`各组的${value}`, `${value} by group`),
+    title: options.title ?? say(`各组的${bare(title)}`, `${bare(title)} by group`),
     traces,
     layout: {
       barmode: "group",
@@ -165,6 +163,11 @@ export function bars(table: Table, options: BarsOptions): Figure {
             .join("; "),
     style,
   });
+}
+
+/** The quantity without its unit. */
+function bare(title: string): string {
+  return title.replace(/（[^）]*）$| \([^)]*\)$/, "");
 }
 
 /** Bars need a foot below the smallest and room for the number on the largest. */

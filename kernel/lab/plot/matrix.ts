@@ -2,6 +2,7 @@ import { P2pError, shown } from "../errors.js";
 import type { Table } from "../measure/table.js";
 import { formatBytes } from "../units.js";
 import { Figure, originsOf, type PlotlyLayout, type PlotlyTrace } from "./figure.js";
+import { quantityTitle } from "./quantities.js";
 import { missingNote, numberIn, type Row, rowsOf, textIn } from "./rows.js";
 import { digits, type FigureOptions, type Style, shortened, styleOf } from "./style.js";
 
@@ -12,13 +13,8 @@ const MOST_WITH_VALUES = 20;
 /** Cividis grows evenly in lightness: above this place in it, black text has more contrast than white. */
 const DARK_TEXT = 0.47;
 
-/** Columns that hold what a matrix may show, by preference, with their quantity. */
-const VALUES: Readonly<Record<string, readonly [zh: string, en: string]>> = {
-  total_us: ["延迟（µs）", "latency (µs)"],
-  gbps: ["速率（GB/s）", "rate (GB/s)"],
-  load_ns: ["加载延迟（ns）", "load latency (ns)"],
-  one_way_ns: ["单程延迟（ns）", "one-way latency (ns)"],
-};
+/** Columns that a matrix may show, by preference. */
+const VALUES = ["total_us", "gbps", "load_ns", "one_way_ns"] as const;
 
 /**
  * A matrix of pairs: a row for where data flows from, a column for where to, values printed in cells up to 20 × 20 and
@@ -54,9 +50,7 @@ export function matrix(pairs: Table, options: FigureOptions & { value?: string }
     return row ? numberIn(row, column, WHO) : null;
   };
   const z = lines.map((from) => columns.map((to) => cellOf(from, to)));
-  const quantity = Object.hasOwn(VALUES, column)
-    ? say(...(VALUES[column] as readonly [string, string]))
-    : column;
+  const quantity = quantityTitle(column, say);
   const printed = Math.max(lines.length, columns.length) <= MOST_WITH_VALUES;
   // Beside measured cells, those of a model are marked one by one.
   const mixed = new Set(rows.map((row) => row.provenance)).size > 1;
@@ -185,13 +179,11 @@ function valueColumn(table: Table, rows: readonly Row[], asked: unknown): string
   }
   const metric = textIn(rows[0] as Row, "metric");
   const preferred = metric === "bandwidth" ? "gbps" : metric === "load-latency" ? "load_ns" : null;
-  const found = [...(preferred ? [preferred] : []), ...Object.keys(VALUES)].find((name) =>
-    names.includes(name),
-  );
+  const found = [...(preferred ? [preferred] : []), ...VALUES].find((name) => names.includes(name));
   if (found) return found;
   throw new P2pError(
     "usage",
-    `${WHO}: the table has none of ${Object.keys(VALUES).join(", ")}`,
+    `${WHO}: the table has none of ${VALUES.join(", ")}`,
     'Name the column to show: { value: "…" }.',
   );
 }

@@ -210,7 +210,7 @@ export const GPU_CHECKS: readonly Check[] = [
     ),
     fix: text(
       "Move the display to another adapter, or stop the desktop (sudo systemctl isolate multi-user).",
-      "把显示接到其他显卡，或停止桌面（sudo systemctl isolate multi-user）。",
+      "把显示接到其他GPU，或停止桌面（sudo systemctl isolate multi-user）。",
     ),
     source: "https://docs.nvidia.com/cuda/cuda-c-programming-guide/",
     run(facts) {

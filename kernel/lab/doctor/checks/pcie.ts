@@ -43,7 +43,7 @@ export const PCIE_CHECKS: readonly Check[] = [
     ),
     fix: text(
       "Reseat card and riser, clean the contacts, try another slot; see sudo lspci -vv for LnkSta against LnkCap.",
-      "重新插拔显卡与转接线、清洁金手指、更换插槽；用sudo lspci -vv对比LnkSta与LnkCap。",
+      "重新插拔GPU与转接线、清洁金手指、更换插槽；用sudo lspci -vv对比LnkSta与LnkCap。",
     ),
     source: "https://docs.kernel.org/PCI/sysfs-pci.html",
     run(facts) {
@@ -61,7 +61,7 @@ export const PCIE_CHECKS: readonly Check[] = [
   {
     id: "pcie-generation",
     group: "pcie",
-    title: text("PCIe links run at full speed under load", "PCIe链路在负载下达到最高速率"),
+    title: text("PCIe links run at full speed", "PCIe链路达到最高速率"),
     consequence: text(
       "Each generation lost halves the bandwidth and lengthens each crossing.",
       "每降一代带宽减半，每次穿越也更慢。",
@@ -76,7 +76,7 @@ export const PCIE_CHECKS: readonly Check[] = [
   {
     id: "pcie-slot",
     group: "pcie",
-    title: text("Slots are as wide and fast as their cards", "插槽与显卡规格相当"),
+    title: text("Slots are as wide and fast as their cards", "插槽与GPU规格相当"),
     consequence: text(
       "The slot is the limit of every transfer through host memory, however well the link is trained.",
       "无论链路训练得多好，插槽都是经主机内存传输的上限。",
@@ -99,10 +99,10 @@ export const PCIE_CHECKS: readonly Check[] = [
       });
       if (told.length === 0) return unread(seats[0]?.port?.missing.maxWidth);
       const bad = told.filter((one) => one.bad);
-      if (bad.length === 0) return pass(text("as wide and fast as the cards", "与显卡规格相当"));
+      if (bad.length === 0) return pass(text("as wide and fast as the cards", "与GPU规格相当"));
       return warn({
         en: few(bad.map(({ name, slot, card }) => `${name}: slot ${slot}, card ${card}`)),
-        zh: few(bad.map(({ name, slot, card }) => `${name}：插槽${slot}，显卡${card}`)),
+        zh: few(bad.map(({ name, slot, card }) => `${name}：插槽${slot}，GPU ${card}`)),
       });
     },
   },
@@ -116,7 +116,7 @@ export const PCIE_CHECKS: readonly Check[] = [
     ),
     fix: text(
       "Reseat card and riser; see the files aer_dev_* of the device in sysfs, and nvidia-smi -q for replays.",
-      "重新插拔显卡与转接线；查看sysfs中该设备的aer_dev_*文件和nvidia-smi -q中的重放计数。",
+      "重新插拔GPU与转接线；查看sysfs中该设备的aer_dev_*文件和nvidia-smi -q中的重放计数。",
     ),
     source: "https://docs.kernel.org/PCI/pcieaer-howto.html",
     run: pcieErrors,
@@ -206,7 +206,7 @@ export const PCIE_CHECKS: readonly Check[] = [
     title: text("The firmware tells each GPU's NUMA node", "固件给出每块GPU的NUMA节点"),
     consequence: text(
       "Buffers and threads land on the wrong socket: staged copies cross the socket link twice.",
-      "缓冲区与线程落在错误的插槽上：中转拷贝两次穿越插槽互连。",
+      "缓冲区与线程落在错误的CPU插槽上：中转拷贝两次穿越CPU之间的互联。",
     ),
     fix: text(
       "Update the firmware, or pin by hand: numactl --cpunodebind=N --membind=N.",
@@ -229,7 +229,7 @@ export const PCIE_CHECKS: readonly Check[] = [
   {
     id: "across-sockets",
     group: "pcie",
-    title: text("No pair depends on the link between sockets", "没有GPU对依赖插槽间互连"),
+    title: text("No pair depends on the link between sockets", "没有GPU对依赖CPU之间的互联"),
     consequence: text(
       "Peer copies across sockets can be slower than staging through host memory, above all small reads.",
       "跨插槽的对等拷贝可能比经主机内存中转还慢，小块读取尤甚。",
@@ -297,7 +297,8 @@ function generations(facts: MachineFacts): Judgement {
     const loaded = gpu?.loaded?.generation ?? null;
     const now = Math.max(loaded ?? 0, generationOf(device.speedGts) ?? 0);
     if (can === null || now === 0) return [];
-    return [{ name, now, can, rests: gpu !== null && rests(gpu), low: now < can }];
+    const state = { rests: gpu !== null && rests(gpu), loaded: loaded !== null, low: now < can };
+    return [{ name, now, can, ...state }];
   });
   if (told.length === 0) return unread(seats[0]?.device.missing.speedGts ?? noSeat(facts));
   const bad = told.filter((one) => one.low && !one.rests);
@@ -310,7 +311,9 @@ function generations(facts: MachineFacts): Judgement {
       text(`${words(resting)}, idle: not seen under load`, `${words(resting)}，空闲：没有在负载下看到`),
     );
   }
-  return pass(plain(few(told.map(({ name, now }) => `${name} Gen${now}`))));
+  const seen = few(told.map(({ name, now }) => `${name} Gen${now}`));
+  // Seen at full speed at rest is seen too: a link does not slow down under load.
+  return pass(told.every((one) => one.loaded) ? text(`under load: ${seen}`, `负载下：${seen}`) : plain(seen));
 }
 
 function pcieErrors(facts: MachineFacts): Judgement {

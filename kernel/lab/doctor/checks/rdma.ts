@@ -42,7 +42,7 @@ export const RDMA_CHECKS: readonly Check[] = [
     title: text("Every GPU has a network card behind its PCIe switch", "每块GPU在同一PCIe交换机下有网卡"),
     consequence: text(
       "Between GPU and card the bytes pass the host bridge or the socket link: about half the rate, and more latency.",
-      "GPU与网卡之间要经过主桥或插槽互连：速率约减半，延迟升高。",
+      "GPU与网卡之间要经过主桥或CPU之间的互联：速率约减半，延迟升高。",
     ),
     fix: text(
       "Choose the nearest card for each GPU (NCCL_IB_HCA, UCX_NET_DEVICES); see the table of classes.",
