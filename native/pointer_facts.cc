@@ -1,5 +1,6 @@
 #include "pointer_facts.h"
 
+#include "context.h"
 #include "driver_library.h"
 
 namespace p2p {
@@ -13,6 +14,15 @@ std::optional<T> attributeOf(cu::DevicePtr address, cu::PointerAttribute which) 
   return value;
 }
 
+// The driver answers it for the kernels of the current context, and for nobody where none is current. Asked
+// in the context that the memory was allocated in.
+std::optional<cu::DevicePtr> devicePointerOf(cu::DevicePtr address, int gpu) {
+  if (gpu < 0) return std::nullopt;
+  const std::shared_ptr<DeviceContext> context = DeviceContext::of(gpu);
+  const CurrentContext current(*context);
+  return attributeOf<cu::DevicePtr>(address, cu::kPointerDevicePointer);
+}
+
 }  // namespace
 
 PointerFacts pointerFacts(cu::DevicePtr address) {
@@ -21,7 +31,7 @@ PointerFacts pointerFacts(cu::DevicePtr address) {
   facts.gpu = attributeOf<int>(address, cu::kPointerDeviceOrdinal);
   const auto managed = attributeOf<unsigned>(address, cu::kPointerIsManaged);
   if (managed) facts.managed = *managed != 0;
-  facts.devicePointer = attributeOf<cu::DevicePtr>(address, cu::kPointerDevicePointer);
+  if (facts.gpu) facts.devicePointer = devicePointerOf(address, *facts.gpu);
   facts.hostPointer = attributeOf<std::uint64_t>(address, cu::kPointerHostPointer);
   facts.rangeStart = attributeOf<cu::DevicePtr>(address, cu::kPointerRangeStart);
   facts.rangeBytes = attributeOf<std::uint64_t>(address, cu::kPointerRangeSize);

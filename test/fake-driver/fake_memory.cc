@@ -179,6 +179,9 @@ Result cuPointerGetAttribute(void* data, PointerAttribute attribute, DevicePtr a
       *static_cast<unsigned*>(data) = managed;
       return kSuccess;
     case kPointerDevicePointer:
+      // As kernels of the current context reach it: for nobody without one.
+      if (!currentContext()) return kInvalidContext;
+      if (!onHost && !allocation->reachableFrom(currentContext()->gpu)) return kInvalidValue;
       *static_cast<DevicePtr*>(data) = address;
       return kSuccess;
     case kPointerHostPointer:

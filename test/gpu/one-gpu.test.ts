@@ -112,6 +112,14 @@ if (noGpu && GPU_REQUIRED) {
     assert.ok((await medianNs(program)) > queued.samples.convergence.medianNs);
   });
 
+  gpu("one address is good for host and GPU of page-locked, registered and managed memory", () => {
+    const rows = lab.pointers(machine, { bytes: 4096 }).objects() as Record<string, unknown>[];
+    const shared = rows.filter((row) => row.same_address === true).map((row) => row.kind);
+    assert.equal(shared, ["pinned", "registered", "managed"], JSON.stringify(rows));
+    const device = rows.find((row) => row.kind === "device");
+    assert.equal([typeof device?.device_address, device?.host_address], ["string", null]);
+  });
+
   gpu("work of a known duration is recovered: never less, and differences to 3 %", async () => {
     const short = await medianNs(compute(200_000));
     const long = await medianNs(compute(1_200_000));

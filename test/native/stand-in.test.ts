@@ -61,6 +61,8 @@ function register(): void {
   test("memory opened in another process is the same memory", () => leavesNothing("ipc"));
   test("batches move every copy, or name the one that is refused", () => leavesNothing("batch"));
   test("registered memory is page-locked until it is unregistered", () => leavesNothing("registered"));
+  test("under which address a GPU reaches memory needs a current context, and is answered all the same", () =>
+    leavesNothing("pointers"));
   test("events time what lies between them", () =>
     leavesNothing("elapsed", { P2PLAB_FAKE_DELAY_NS: "2000000" }));
   test("CUPTI's stand-in records calls, kernels and copies, those of a graph by its launch", () =>

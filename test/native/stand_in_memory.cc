@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "nvml_pair.h"
+#include "pointer_facts.h"
 #include "stand_in.h"
 
 extern char** environ;
@@ -135,12 +136,28 @@ void registered() {
   EXPECT_RESULT(driver().cuMemHostRegister_v2(memory.data() + 64, 64, 0), cu::kHostMemoryAlreadyRegistered);
   OK(driver().cuPointerGetAttribute(&type, cu::kPointerMemoryType, address));
   EXPECT(type == cu::kMemoryTypeHost);
+  cu::DevicePtr reached = 0;
+  OK(driver().cuPointerGetAttribute(&reached, cu::kPointerDevicePointer, address));
+  EXPECT(reached == address);
   const Stream stream(context);
   OK(fill(context, stream.handle(), address, 2));
   OK(settle(stream.handle()));
   EXPECT(comparePattern(memory.data(), kBytes, 2, 0).wrong == 0);
   OK(driver().cuMemHostUnregister(memory.data()));
   EXPECT_RESULT(driver().cuMemHostUnregister(memory.data()), cu::kHostMemoryNotRegistered);
+}
+
+// Under which address a GPU reaches memory is a question of the current context; whose memory it is, is not.
+void pointersWithoutContext() {
+  const SharedContext context = DeviceContext::of(0);
+  const DeviceMemory memory(context, kBytes);
+  int owner = -1;
+  OK(driver().cuPointerGetAttribute(&owner, cu::kPointerDeviceOrdinal, memory.address()));
+  EXPECT(owner == 0);
+  cu::DevicePtr reached = 0;
+  EXPECT_RESULT(driver().cuPointerGetAttribute(&reached, cu::kPointerDevicePointer, memory.address()),
+                cu::kInvalidContext);
+  EXPECT(pointerFacts(memory.address()).devicePointer == memory.address());
 }
 
 // Memory of this process in a child: the child sees our bytes, and we see what it writes.
@@ -259,9 +276,18 @@ void optional() {
 }  // namespace
 
 Tests memoryTests() {
-  return {{"illegal", illegal},   {"window", window},      {"grants", grants},   {"registered", registered},
-          {"ipc", ipc},           {"ipc-child", ipcChild}, {"ordered", ordered}, {"devices", devices},
-          {"optional", optional}, {"access", access},      {"peers", peers}};
+  return {{"illegal", illegal},
+          {"window", window},
+          {"grants", grants},
+          {"registered", registered},
+          {"pointers", pointersWithoutContext},
+          {"ipc", ipc},
+          {"ipc-child", ipcChild},
+          {"ordered", ordered},
+          {"devices", devices},
+          {"optional", optional},
+          {"access", access},
+          {"peers", peers}};
 }
 
 }  // namespace p2p
