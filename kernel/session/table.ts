@@ -1,6 +1,6 @@
 /** An Arquero table as HTML and as text: capped rows, few digits, its origin in a line under it. */
 import { inspect } from "node:util";
-import { escapeHtml, type MimeBundle } from "../lab/index.js";
+import { escapeHtml, lab, type MimeBundle } from "../lab/index.js";
 
 const ROWS = 60;
 const CELL_CHARACTERS = 200;
@@ -37,7 +37,8 @@ export function tableBundle(table: TableLike): MimeBundle {
     ...[...origin.values()].filter((text) => text !== ""),
     total > rows.length ? `${rows.length} of ${total} rows` : `${total} ${total === 1 ? "row" : "rows"}`,
   ].join(" · ");
-  const cells = rows.map((row) => names.map((name) => cellText(row[name])));
+  const texts = names.map((name) => (areSizes(name, rows) ? sizeText : cellText));
+  const cells = rows.map((row) => names.map((name, i) => (texts[i] as typeof cellText)(row[name])));
   const numeric = names.map((name) =>
     rows.every((row) => row[name] == null || typeof row[name] === "number" || typeof row[name] === "bigint"),
   );
@@ -78,6 +79,23 @@ function plain(names: string[], rows: string[][], numeric: boolean[], caption: s
       .join("  ")
       .trimEnd();
   return [line(names), ...rows.map(line), `(${caption})`].join("\n");
+}
+
+/** A column of bytes reads as KiB, MiB and GiB where that says every size of it exactly. */
+function areSizes(name: string, rows: readonly Record<string, unknown>[]): boolean {
+  return (
+    /(^|_)bytes$/.test(name) &&
+    rows.every(({ [name]: bytes }) => {
+      if (bytes == null) return true;
+      if (typeof bytes !== "number" || !Number.isSafeInteger(bytes) || bytes < 0) return false;
+      const [count, unit] = lab.formatBytes(bytes).split(" ");
+      return Number(count) * lab.parseBytes(`1 ${unit}`) === bytes;
+    })
+  );
+}
+
+function sizeText(bytes: unknown): string {
+  return typeof bytes === "number" ? lab.formatBytes(bytes) : "";
 }
 
 /** Four significant digits, never fewer than the digits before the point. */

@@ -173,6 +173,23 @@ shows("numbers of a table keep four digits and all before the point", async () =
   assert.match(rows[1] as string, /1970-01-01T00:00:00\.000Z +\{ a: 1 \}$/);
 });
 
+shows("sizes of a table are shown in binary units where that is exact for all of them", async () => {
+  const text = await textOf(
+    "aq.table({ bytes: [8, 65536, null], bar1_bytes: [1.5 * 2 ** 20, 2 ** 38, 0], odd_bytes: [2 ** 20, 1e6, 3], kilobytes: [1024, 1024, 1024] })",
+  );
+  assert.equal(
+    String(text)
+      .split("\n")
+      .slice(1, 4)
+      .map((row) => row.trim().split(/ {2,}/)),
+    [
+      ["8 B", "1.5 MiB", "1048576", "1024"],
+      ["64 KiB", "256 GiB", "1000000", "1024"],
+      ["0 B", "3", "1024"],
+    ],
+  );
+});
+
 shows("an empty table shows its columns", async () => {
   assert.is(await textOf("aq.table({ machine: [], x: [] })"), "machine  x\n(0 rows)");
 });
