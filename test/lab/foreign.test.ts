@@ -22,6 +22,8 @@ function register(): void {
       print(copy.toString());
       const run = await machine.run(copy, few);
       print({ kind: run.provenance.kind, n: run.samples.totalNs.length, verification: run.verification });
+      const beside = transfer({ from: 0, to: 1, bytes: 4096 }).buffer("other", { gpu: 1, bytes: 64, allocator: "ipc" });
+      print((await machine.run(beside, few)).verification);
       await machine.close();`);
     assert.match(lines[0], /dst: 4 KiB on GPU 1 \(ipc\)/);
     assert.not.match(lines[0], /src: .*ipc/);
@@ -32,6 +34,9 @@ function register(): void {
       lines[1].verification.detail,
     );
     assert.ok(Number(seen?.[1]) > 3900 && Number(seen?.[1]) <= 4096, lines[1].verification.detail);
+    // The control: another process lives and its memory is open here, but the copy goes elsewhere.
+    assert.is(lines[2].checkedBytes, 4096);
+    assert.match(lines[2].detail, /the process that owns the memory sees \d\d? bytes of it changed/);
     assert.ok(children > 0);
   });
 
