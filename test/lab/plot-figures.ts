@@ -1,4 +1,5 @@
 /** Every kind of figure, of tables whose every value is known: plain ones and hard ones. */
+import { Prediction } from "../../kernel/lab/analyze/predict.js";
 import type { ProvenanceKind, Run } from "../../kernel/lab/machine.js";
 import { breakdown } from "../../kernel/lab/measure/breakdown.js";
 import { sweep } from "../../kernel/lab/measure/sweep.js";
@@ -94,7 +95,7 @@ const LEDGER = claims([
   { kind: "check", id: "01-check", says: "", result: "passed", quantity: null },
 ]);
 
-const LOADS = tableOf(
+export const LOADS = tableOf(
   ["GPU 0", "GPU 1", "host"].flatMap((memory, k) =>
     sizes("128 KiB", "512 MiB").map((footprint_bytes, i) => {
       const load_ns = k === 2 && i === 3 ? null : 250 + 400 * k + (i > 7 ? 200 : 0);
@@ -256,7 +257,7 @@ export async function hardFigures(options: FigureOptions = {}): Promise<Record<s
     "timeline of 30,000 events": plot.timeline(await tracedRun(busySpans(30_000)), options),
     "timeline with arrows": plot.timeline(await tracedRun(busySpans(60)), options),
     ledger: plot.ledger(LEDGER, options),
-    loadLatency: plot.loadLatency(LOADS, options),
+    loadLatency: plot.loadLatency(LOADS, { ...options, guess: new Prediction("06-guess", 600, "ns") }),
     bars: plot.bars(LOADS, { value: "load_ns", by: "footprint_bytes", series: "memory", ...options }),
     "bars on a logarithmic axis": plot.bars(LOADS.filter("d.footprint_bytes < 2097152"), {
       value: "load_ns",

@@ -4,7 +4,7 @@ import { P2pError } from "../../kernel/lab/errors.js";
 import { tableOf } from "../../kernel/lab/measure/table.js";
 import { transfer } from "../../kernel/lab/measure/transfer.js";
 import * as plot from "../../kernel/lab/plot/index.js";
-import { busySpans, curveOf, matrixOf, tracedRun } from "./plot-figures.js";
+import { busySpans, curveOf, LOADS, matrixOf, tracedRun } from "./plot-figures.js";
 import { scriptedMachine } from "./scripted-machine.js";
 
 const input = suite("plot input");
@@ -77,6 +77,7 @@ input("an option that does not exist, or has a value that does not, is refused",
     { value: 1, unit: "x" },
   ]) {
     refused(`guess ${JSON.stringify(guess)}`, () => plot.latency(curve, { guess } as never), /guess/);
+    refused(`guess of a load`, () => plot.loadLatency(LOADS, { guess } as never), /guess/);
   }
   for (const window of [[], [1], [2, 1], ["a", "b"], 3, [1e9, 2e9]]) {
     refused(`window ${JSON.stringify(window)}`, () => plot.timeline(run, { window } as never));

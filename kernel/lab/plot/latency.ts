@@ -4,6 +4,7 @@ import type { Table } from "../measure/table.js";
 import { formatBytes } from "../units.js";
 import { logAxis, messageAxis } from "./axes.js";
 import { Figure, originsOf, type PlotlyTrace } from "./figure.js";
+import { guessIn, guessLine } from "./guess.js";
 import { missingNote, numberIn, positiveIn, type Row, rowsOf, seriesOf, textIn } from "./rows.js";
 import { digits, type FigureOptions, type Style, seriesStyles, styleOf, translucent } from "./style.js";
 
@@ -33,7 +34,7 @@ export function latency(curve: Table, options: FigureOptions & { guess?: Predict
   const style = styleOf(options, WHO, ["guess"]);
   const { say } = style;
   const rows = rowsOf(curve, ["path", "bytes", "total_us"], WHO, "lab.sweep");
-  const guess = guessOf(options.guess);
+  const guess = guessIn("us", options.guess, WHO);
   const series = seriesOf(rows, "path", "bytes", WHO).map(({ name, rows: own }) => ({
     name,
     points: own.map(pointOf),
@@ -53,16 +54,8 @@ export function latency(curve: Table, options: FigureOptions & { guess?: Predict
   const marked = drawn.filter((point) => point.mark !== "");
   const sizes = points.map((point) => point.bytes);
   if (marked.length > 0) traces.push(rings(marked, style));
-  if (guess) {
-    traces.push({
-      type: "scatter",
-      mode: "lines",
-      name: say(`你的猜测 ${guess.value} µs`, `your guess ${guess.value} µs`),
-      x: [Math.min(...sizes) / 1.2, Math.max(...sizes) * 1.2],
-      y: [guess.value, guess.value],
-      line: { color: style.ink, width: 1.5, dash: "dash" },
-      hoverinfo: "name",
-    });
+  if (guess !== null) {
+    traces.push(guessLine(guess, "us", [Math.min(...sizes) / 1.2, Math.max(...sizes) * 1.2], style));
   }
   const heights = drawn.flatMap(({ us, lowUs, highUs, p99Us }) =>
     [us, lowUs, highUs, withP99 ? p99Us : null].filter((value): value is number => value !== null),
@@ -79,7 +72,7 @@ export function latency(curve: Table, options: FigureOptions & { guess?: Predict
     layout: {
       xaxis: messageAxis(sizes, style),
       yaxis: logAxis(
-        heights.length > 0 ? [...heights, ...(guess ? [guess.value] : [])] : [1],
+        heights.length > 0 ? [...heights, ...(guess === null ? [] : [guess])] : [1],
         say("延迟（µs）", "latency (µs)"),
       ),
     },
@@ -127,17 +120,6 @@ function pointOf(row: Row): Point {
       .join("; "),
     row,
   };
-}
-
-function guessOf(guess: unknown): { value: number } | null {
-  if (guess === undefined) return null;
-  const { value, unit } = (guess ?? {}) as { value?: unknown; unit?: unknown };
-  if (typeof value === "number" && value > 0 && Number.isFinite(value) && unit === "us") return { value };
-  throw new P2pError(
-    "usage",
-    `${WHO} was given a guess that is no time${unit === undefined ? "" : ` (in ${String(unit)})`}`,
-    'Give what lab.predict("…", "20 us") returned.',
-  );
 }
 
 function lineOf(

@@ -1,8 +1,10 @@
+import type { Prediction } from "../analyze/predict.js";
 import { P2pError } from "../errors.js";
 import type { Table } from "../measure/table.js";
 import { formatBytes } from "../units.js";
 import { bytesAxis } from "./axes.js";
 import { Figure, originsOf, type PlotlyTrace } from "./figure.js";
+import { guessIn, guessLine } from "./guess.js";
 import { missingNote, numberIn, positiveIn, rowsOf, seriesOf, textIn } from "./rows.js";
 import { digits, type FigureOptions, seriesStyles, styleOf } from "./style.js";
 
@@ -12,10 +14,11 @@ const WHO = "plot.loadLatency";
  * Latency of a load against the footprint of its chain, one line a memory (and stride, order or cache, where the table has
  * several), with the 95 % interval of the median as error bars. Steps are levels of the memory.
  * @param latency a table of `lab.loadLatency`; cells without a number are left out, and counted under the title.
- * @throws P2pError `usage` when it is none.
+ * @param options.guess a prediction in nanoseconds, drawn as a horizontal line.
+ * @throws P2pError `usage` when it is none, or the guess has another unit.
  */
-export function loadLatency(latency: Table, options: FigureOptions = {}): Figure {
-  const style = styleOf(options, WHO);
+export function loadLatency(latency: Table, options: FigureOptions & { guess?: Prediction } = {}): Figure {
+  const style = styleOf(options, WHO, ["guess"]);
   const { say } = style;
   const columns = ["memory", "footprint_bytes", "load_ns", "ci_low_ns", "ci_high_ns", "level"];
   const rows = rowsOf(latency, columns, WHO, "lab.loadLatency");
@@ -59,6 +62,11 @@ export function loadLatency(latency: Table, options: FigureOptions = {}): Figure
   const sizes = rows.map((row) => positiveIn(row, "footprint_bytes", WHO));
   if (sizes.includes(null))
     throw new P2pError("usage", `${WHO}: a row has no footprint`, "Leave such rows out.");
+  const guess = guessIn("ns", options.guess, WHO);
+  if (guess !== null) {
+    const ends = sizes as number[];
+    traces.push(guessLine(guess, "ns", [Math.min(...ends), Math.max(...ends)], style));
+  }
   const missing = missingNote(
     rows.filter((row) => row.load_ns === null || row.load_ns === undefined),
     ["note", "level_reason"],
