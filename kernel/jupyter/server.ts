@@ -135,12 +135,26 @@ export class Server {
         },
       }),
     });
+    if (storeHistory) publishRecord(session, code, outputs);
     if (result.error) {
       if (content.stop_on_error !== false) this.#abortUpTo = Atomics.load(this.#arrived, 0);
       return { status: "error", execution_count: result.executionCount, ...result.error };
     }
     const user_expressions = await evaluated(content.user_expressions, session);
     return { status: "ok", execution_count: result.executionCount, payload, user_expressions };
+  }
+}
+
+/**
+ * An output that no front end shows, and every one keeps: its metadata say what the cell did. Cells that neither opened a
+ * machine, ran a program, nor entered anything have none.
+ */
+function publishRecord(session: Session, code: string, outputs: OutputPublisher): void {
+  try {
+    const metadata = session.takeRecord(code);
+    if (metadata) outputs.publish("display_data", { data: {}, metadata, transient: {} });
+  } catch {
+    // A cell has changed what JavaScript itself is made of: what it did is not known, and it is no failure of the cell.
   }
 }
 

@@ -1,4 +1,5 @@
 /** What this process has done: the machines it opened and the programs that they ran. A report names both. */
+import { type LedgerRow, takeEntered } from "./analyze/ledger.js";
 import type { Machine, MachineInfo, Provenance, Run, RunMode } from "./machine.js";
 import type { Program } from "./program.js";
 
@@ -27,10 +28,14 @@ const LINES = 12;
 /** Program objects that are kept: a process that goes on for days does not grow by them. */
 const MOST_PROGRAMS = 5000;
 
+/** By the object itself: hashing takes as long as building a program, so it waits until somebody asks. */
+type Runs = Map<Program, Map<string, { run: Pick<Run, "mode" | "provenance">; runs: number }>>;
+
 const provenances: Provenance[] = [];
 const machines: OpenedMachine[] = [];
-/** By the object itself: hashing takes as long as building a program, so it waits until somebody asks. */
-const ran = new Map<Program, Map<string, { run: Pick<Run, "mode" | "provenance">; runs: number }>>();
+const ran: Runs = new Map();
+/** Since the last {@link takeActivity}. */
+const recent = { machines: [] as OpenedMachine[], ran: new Map() as Runs };
 
 /**
  * Provenance of every machine opened in this process, in order, and of a model behind one when it first answered; a report is
@@ -50,8 +55,12 @@ export function openedMachines(): readonly OpenedMachine[] {
  * that made more than 5000 programs, the first 5000.
  */
 export function ranPrograms(): readonly RanProgram[] {
+  return toldOf(ran);
+}
+
+function toldOf(all: Runs): RanProgram[] {
   const told = new Map<string, RanProgram>();
-  for (const [program, ways] of ran) {
+  for (const [program, ways] of all) {
     for (const { run, runs } of ways.values()) {
       const { mode, provenance } = run;
       const key = [program.hash, mode, provenance.source].join(" ");
@@ -75,25 +84,60 @@ function shortText(program: Program): string {
   return [...lines.slice(0, LINES - 1), `… ${lines.length - LINES + 1} more`].join("\n");
 }
 
-export function noteOpened(machine: Machine): void {
-  provenances.push(machine.provenance);
-  machines.push({ provenance: machine.provenance, info: machine.info });
+/** What this process did since the last call. */
+export interface RecentActivity {
+  /** Of the machines opened, and of those that answered without being opened since. */
+  readonly provenances: readonly Provenance[];
+  readonly machines: readonly OpenedMachine[];
+  readonly programs: readonly RanProgram[];
+  /** Rows of the ledger. */
+  readonly entered: readonly LedgerRow[];
 }
 
-/** The first answer of the model behind a recording is told as an opened machine is; one that was changed is still the same. */
+/** What was done since the last call, and not yet told by it; null when nothing was. */
+export function takeActivity(): RecentActivity | null {
+  const { machines, ran } = recent;
+  const entered = takeEntered();
+  if (machines.length === 0 && ran.size === 0 && entered.length === 0) return null;
+  recent.machines = [];
+  recent.ran = new Map();
+  const provenances = machines.map((machine) => machine.provenance);
+  for (const ways of ran.values())
+    for (const { run } of ways.values()) addProvenance(provenances, run.provenance);
+  return { provenances, machines, programs: toldOf(ran), entered };
+}
+
+export function noteOpened(machine: Machine): void {
+  const opened = { provenance: machine.provenance, info: machine.info };
+  provenances.push(machine.provenance);
+  machines.push(opened);
+  recent.machines.push(opened);
+}
+
+/** The first answer of the model behind a recording is told as an opened machine is. */
 export function noteAnswer(provenance: Provenance): void {
+  addProvenance(provenances, provenance);
+}
+
+/** Adds a provenance that a list does not hold; a machine that was changed is still the same. */
+export function addProvenance(list: Provenance[], provenance: Provenance): void {
   const { kind, source } = provenance;
   const same = (other: Provenance) =>
     other.kind === kind && (source.startsWith(other.source) || other.source.startsWith(source));
-  if (!provenances.some(same)) provenances.push(provenance);
+  if (!list.some(same)) list.push(provenance);
 }
 
-export function noteRun({ program, mode, provenance }: Run): void {
-  noteAnswer(provenance);
-  const ways = ran.get(program) ?? new Map();
+export function noteRun(run: Run): void {
+  noteAnswer(run.provenance);
+  count(ran, run);
+  count(recent.ran, run);
+}
+
+function count(all: Runs, { program, mode, provenance }: Run): void {
+  const ways = all.get(program) ?? new Map();
   if (ways.size === 0) {
-    if (ran.size >= MOST_PROGRAMS) return;
-    ran.set(program, ways);
+    if (all.size >= MOST_PROGRAMS) return;
+    all.set(program, ways);
   }
   const way = `${mode} ${provenance.source}`;
   const known = ways.get(way);

@@ -10,6 +10,8 @@
  */
 export * as aq from "arquero";
 export { op } from "arquero";
+export { addProvenance, takeActivity } from "./activity.js";
+export { entered, type LedgerRow } from "./analyze/ledger.js";
 export * as lab from "./api.js";
 export * as cuda from "./cuda.js";
 export { cleaner } from "./doctor/redact.js";

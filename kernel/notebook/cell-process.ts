@@ -2,9 +2,14 @@
  * The process in which one notebook's cells run: a session, driven over IPC. A crash of user code or of a driver ends this
  * process alone.
  */
-import { type ErrorCode, lab, messageOf, P2pError } from "../lab/index.js";
-import { type CellOutput, type ExecuteResult, Session } from "../session/index.js";
-import { type Activity, machineFacts } from "./run-metadata.js";
+import { type ErrorCode, entered, lab, messageOf, P2pError } from "../lab/index.js";
+import {
+  type Activity,
+  type CellOutput,
+  type ExecuteResult,
+  machineFacts,
+  Session,
+} from "../session/index.js";
 
 /** To the cell process. */
 export type Request =
@@ -25,8 +30,6 @@ export type Reply =
 let session: Session | null = null;
 /** Machines that were opened before the first cell. */
 let openedBefore = 0;
-/** When the first cell could run: earlier entries of the ledger are another run's. */
-let begun = "";
 
 function send(reply: Reply): void {
   process.send?.(reply);
@@ -45,19 +48,8 @@ function activity(): Omit<Activity, "programs"> {
   return {
     machines: lab.opened().slice(openedBefore),
     opened: lab.openedMachines().slice(openedBefore).map(machineFacts),
-    ledger: ledgerRows(),
+    ledger: entered(),
   };
-}
-
-/** A ledger that cannot be read was told to the cell that used it. */
-function ledgerRows(): Activity["ledger"] {
-  try {
-    const rows = lab.ledger().objects() as Activity["ledger"];
-    return rows.filter((row) => String(row.entered) >= begun);
-  } catch (error) {
-    if (error instanceof P2pError) return [];
-    throw error;
-  }
 }
 
 async function handle(request: Request): Promise<void> {
@@ -66,7 +58,6 @@ async function handle(request: Request): Promise<void> {
       await tryMachine(request.machine ?? process.env.P2PLAB_MACHINE);
       if (request.record) lab.startRecording();
       session = await Session.create(request.machine ? { machine: request.machine } : {});
-      begun = new Date().toISOString();
       return send({ type: "ready" });
     case "execute": {
       if (!session) throw new Error("no session is open");

@@ -40,7 +40,11 @@ function redacted(output: NotebookOutput, visit: (value: unknown) => unknown): N
     mime,
     /^image\/(?!svg)/.test(mime) ? value : visit(value),
   ]);
-  return { ...output, data: Object.fromEntries(data) };
+  return {
+    ...output,
+    data: Object.fromEntries(data),
+    metadata: visit(output.metadata) as typeof output.metadata,
+  };
 }
 
 function hostNames(): string[] {

@@ -1,59 +1,21 @@
 /** What a run leaves in a notebook's metadata under `p2plab`, and what of it a report may believe. */
-import { readFileSync } from "node:fs";
-import { arch, cpus, release, type } from "node:os";
-import { lab, packagePath } from "../lab/index.js";
+import type { lab } from "../lab/index.js";
+import { type Activity, type Environment, environment, p2plabVersion } from "../session/index.js";
 import { digestOf } from "./canonical.js";
+import { type CellByCell, cellByCell, hasRecords, isProvenance, listOf } from "./cell-records.js";
 import type { Notebook } from "./nbformat.js";
 
-/** On what the cells ran. No host name, no user, no path: an executed notebook is handed on. */
-export interface Environment {
-  readonly node: string;
-  /** Such as `Linux 6.1.0 x64`. */
-  readonly os: string;
-  readonly cpu: string;
-  readonly kernel: string;
-}
-
-/** A machine that the cells opened. */
-export interface MachineFacts {
-  readonly source: string;
-  readonly kind: lab.Provenance["kind"];
-  readonly name: string;
-  /** See {@link lab.fingerprint}. */
-  readonly fingerprint: string;
-  readonly gpus: readonly string[];
-  readonly facts: Readonly<Record<string, string | number | null>>;
-}
-
-/** A row of `lab.ledger()`. */
-export type LedgerRow = Readonly<Record<string, string | number | null>>;
-
-export interface RunMetadata {
+export interface RunMetadata extends Activity {
   /** When it was executed (ISO 8601). */
   executed: string;
   /** Version of p2plab. */
   version: string;
-  /** Every machine that the cells opened, in order. */
-  machines: readonly lab.Provenance[];
   /** Kind and name of the machine opened last; absent when none was. */
   provenance?: string;
   machine?: string;
   environment: Environment;
-  opened: readonly MachineFacts[];
-  /** Null when the cells' process ended before it could tell. */
-  programs: readonly lab.RanProgram[] | null;
-  /** Predictions, claims and checks that the cells entered. */
-  ledger: readonly LedgerRow[];
   /** Digest of cells and outputs as they were written. */
   digest: string;
-}
-
-/** What the cells' process tells of what it did. */
-export interface Activity {
-  readonly machines: readonly lab.Provenance[];
-  readonly opened: readonly MachineFacts[];
-  readonly programs: readonly lab.RanProgram[] | null;
-  readonly ledger: readonly LedgerRow[];
 }
 
 export function runMetadata(notebook: Notebook, activity: Activity): RunMetadata {
@@ -68,67 +30,40 @@ export function runMetadata(notebook: Notebook, activity: Activity): RunMetadata
   };
 }
 
-function environment(): Environment {
-  const processors = cpus();
-  return {
-    node: process.versions.node,
-    os: `${type()} ${release()} ${arch()}`,
-    cpu: `${processors.length} × ${processors[0]?.model.trim() ?? "unknown"}`,
-    kernel: `P2P Lab (TypeScript), p2plab ${p2plabVersion()}`,
-  };
-}
+/** Of cells run one by one: `executed` is when the last ended, and there is no digest of the whole. */
+export type BelievedRun = Omit<RunMetadata, "digest"> & { readonly digest: string | null };
 
-export function p2plabVersion(): string {
-  return (JSON.parse(readFileSync(packagePath("package.json"), "utf8")) as { version: string }).version;
-}
-
-export function machineFacts({ provenance, info }: lab.OpenedMachine): MachineFacts {
-  return {
-    source: provenance.source,
-    kind: provenance.kind,
-    name: info.name,
-    fingerprint: lab.fingerprint(info),
-    gpus: info.gpus.map((gpu) => gpu.name),
-    facts: info.facts,
-  };
-}
-
-/** What a report may believe of a notebook's metadata: all of it, or nothing and why. */
+/** What a report may believe of a notebook: a whole run, what cells run one by one tell of themselves, or nothing and why. */
 export type Origin =
-  | { readonly run: RunMetadata; readonly reason: null }
-  | { readonly run: null; readonly reason: "not-executed" | "changed" };
+  | { readonly run: BelievedRun; readonly reason: null; readonly cells: CellByCell | null }
+  | { readonly run: null; readonly reason: "not-executed" | "changed"; readonly cells: null };
 
 /**
- * The run is believed only while the digest holds. Parts that earlier versions did not write are empty.
+ * A whole run is believed only while the digest holds. Parts that earlier versions did not write are empty.
  * @param digest of the cells and outputs as they were read.
  */
 export function originOf(notebook: Notebook, digest: string): Origin {
   const run = notebook.metadata.p2plab as Partial<RunMetadata> | null | undefined;
-  if (typeof run !== "object" || run === null || typeof run.executed !== "string") return NOT_EXECUTED;
-  if (!areProvenances(run.machines)) return NOT_EXECUTED;
-  if (run.digest !== digest) return { run: null, reason: "changed" };
-  const list = <T>(value: readonly T[] | null | undefined): readonly T[] =>
-    Array.isArray(value) ? value.filter((item) => typeof item === "object" && item !== null) : [];
-  return {
-    run: {
+  const isRun =
+    typeof run === "object" &&
+    run !== null &&
+    typeof run.executed === "string" &&
+    areProvenances(run.machines);
+  if (isRun && run.digest === digest) {
+    const whole = {
       ...(run as RunMetadata),
       version: String(run.version ?? ""),
-      opened: list(run.opened),
-      programs: Array.isArray(run.programs) ? list(run.programs) : null,
-      ledger: list(run.ledger),
-    },
-    reason: null,
-  };
+      opened: listOf(run.opened),
+      programs: Array.isArray(run.programs) ? listOf(run.programs) : null,
+      ledger: listOf(run.ledger),
+    };
+    return { run: whole, reason: null, cells: null };
+  }
+  const cells = cellByCell(notebook, isRun ? (run.executed as string) : null);
+  if (cells) return { run: { ...cells.run, digest: null }, reason: null, cells };
+  return { run: null, reason: isRun || hasRecords(notebook) ? "changed" : "not-executed", cells: null };
 }
 
-const NOT_EXECUTED = { run: null, reason: "not-executed" } as const;
-
 function areProvenances(machines: unknown): machines is readonly lab.Provenance[] {
-  const isOne = (value: unknown) =>
-    typeof value === "object" &&
-    value !== null &&
-    ["kind", "machine", "date", "source"].every(
-      (field) => typeof (value as Record<string, unknown>)[field] === "string",
-    );
-  return Array.isArray(machines) && machines.every(isOne);
+  return Array.isArray(machines) && machines.every(isProvenance);
 }

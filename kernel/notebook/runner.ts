@@ -2,12 +2,13 @@
 import { existsSync, realpathSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { P2pError } from "../lab/index.js";
+import type { Activity } from "../session/index.js";
 import { writeNotebook } from "./canonical.js";
 import { CellProcess, CellProcessEnded } from "./cell-runner.js";
 import { makeWritableFolder } from "./folder.js";
 import { type Notebook, type NotebookCell, nameOfNotebook, readNotebook } from "./nbformat.js";
 import { OutputCollector } from "./outputs.js";
-import { type Activity, runMetadata } from "./run-metadata.js";
+import { runMetadata } from "./run-metadata.js";
 
 const OPEN_TIMEOUT_S = 120;
 const CELL_TIMEOUT_S = 300;

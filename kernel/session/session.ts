@@ -1,5 +1,6 @@
 /** One TypeScript session: cells in, outputs out. */
 import { type MimeBundle, onProgress, onVariables, P2pError, setInterruptSignal } from "../lab/index.js";
+import { CELL_RECORD, type CellRecord, takeCellRecord } from "./activity.js";
 import { type Completion, completionOf, type Inspection, inspectionOf } from "./assistance.js";
 import { bundleOf } from "./bundle.js";
 import { captureStreams } from "./capture.js";
@@ -189,6 +190,12 @@ export class Session {
     if (outcome.diagnostics.length > 0) return diagnosticsError(code, outcome.diagnostics, count);
     if (!outcome.thrown) return null;
     return thrownError(unmasked(outcome.thrown.error, cell), this.#cells.sources);
+  }
+
+  /** An output's metadata: what was done since the last call, for the cell of this code, which has ended; null when nothing was. */
+  takeRecord(code: string): { [CELL_RECORD]: CellRecord } | null {
+    const record = takeCellRecord(code);
+    return record && { [CELL_RECORD]: record };
   }
 
   /** Stops the running cell: a pending await, and everything that listens to its abort signal. */

@@ -5,7 +5,7 @@ import type { Browser, Page } from "playwright-core";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { packagePath } from "../../kernel/lab/index.js";
-import { plotlyFile } from "../../kernel/notebook/index.js";
+import { plotlyFile, readNotebook, reportParts } from "../../kernel/notebook/index.js";
 import { browser, launch } from "../notebook/browser.js";
 import { NotebookPage, until } from "./notebook-page.js";
 import { jupyterProgram, type LabServer, missingJupyterLab, startJupyterLab } from "./server.js";
@@ -125,6 +125,23 @@ function register(): void {
       await converted.close();
     },
   );
+
+  ui("a report of the saved notebook knows what its cells did, of which the page shows nothing", async () => {
+    const { sections } = reportParts(readNotebook(join(server.folder, CHAPTER)), CHAPTER);
+    const rows = (anchor: string) => sections.find((section) => section.anchor === anchor)?.rows.length ?? 0;
+    assert.ok(rows("p2plab-programs") > 10);
+    assert.ok(rows("p2plab-claims") > 0);
+    assert.ok(rows("p2plab-machine-1") > 3);
+    const heights = await page
+      .locator(".jp-OutputArea-child:not(:has(.jp-OutputArea-output > *)):not(:has(pre))")
+      .evaluateAll((places) =>
+        places.map((place) => (place as unknown as { offsetHeight: number }).offsetHeight),
+      );
+    assert.equal(
+      heights.filter((height) => height > 0),
+      [],
+    );
+  });
 
   ui("a failing cell shows its traceback with the line, and its variables stay", async () => {
     await notebook.open("own.ipynb");

@@ -156,6 +156,10 @@ export function expectId(id: unknown, who: string): asserts id is string {
   );
 }
 
+/** What this process entered, in order; of it, what {@link takeEntered} has not told yet. */
+const own = new Set<LedgerEntry>();
+const untold = new Set<LedgerEntry>();
+
 /**
  * Adds an entry, or replaces the one of the same kind, id and machine; a prediction that is held against a measurement is no
  * longer open. Two notebooks that enter at once both get in.
@@ -170,6 +174,24 @@ export function enter(entry: LedgerEntry): void {
     const entries = [...readLedger().filter((other) => !same(other)), entry];
     writeFileAtomic(file, `${JSON.stringify({ schema: SCHEMA, entries }, null, 1)}\n`);
   });
+  for (const list of [own, untold]) for (const other of list) if (same(other)) list.delete(other);
+  own.add(entry);
+  untold.add(entry);
+}
+
+/** A row of {@link ledger}. */
+export type LedgerRow = Readonly<Record<string, string | number | null>>;
+
+/** What this process has entered and not replaced since: the file may hold other notebooks' entries too. */
+export function entered(): LedgerRow[] {
+  return [...own].map(rowOf);
+}
+
+/** What this process has entered since the last call. */
+export function takeEntered(): LedgerRow[] {
+  const rows = [...untold].map(rowOf);
+  untold.clear();
+  return rows;
 }
 
 /**
@@ -178,7 +200,11 @@ export function enter(entry: LedgerEntry): void {
  * `found_high` (in that unit; null where there is none), then `entered`, `machine`, `provenance`, `date` (of the evidence).
  */
 export function ledger(): Table {
-  const rows = readLedger().map((entry) => ({
+  return tableOf(readLedger().map(rowOf), COLUMNS);
+}
+
+function rowOf(entry: LedgerEntry): LedgerRow {
+  return {
     kind: entry.kind,
     id: entry.id,
     says:
@@ -203,8 +229,7 @@ export function ledger(): Table {
     machine: entry.machine,
     provenance: entry.provenance,
     date: entry.date ?? null,
-  }));
-  return tableOf(rows, COLUMNS);
+  };
 }
 
 const COLUMNS = [
@@ -224,7 +249,7 @@ const COLUMNS = [
   "date",
 ];
 
-function rangeFields(entry: LedgerEntry): Record<string, unknown> {
+function rangeFields(entry: LedgerEntry): LedgerRow {
   if (entry.kind === "claim" && entry.range) {
     const { column, claimed, found } = entry.range;
     return {

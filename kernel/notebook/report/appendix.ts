@@ -1,6 +1,7 @@
 /** The appendix of a report: on what the notebook ran, which programs, and how to run it again. */
 import { hostname, userInfo } from "node:os";
-import type { MachineFacts, Origin } from "../run-metadata.js";
+import type { MachineFacts } from "../../session/index.js";
+import type { Origin } from "../run-metadata.js";
 import { originText } from "./origin.js";
 import type { Section } from "./sections.js";
 
@@ -14,7 +15,7 @@ export interface AppendixOptions {
 }
 
 export function appendixSections(origin: Origin, options: AppendixOptions): Section[] {
-  const { run } = origin;
+  const { run, cells } = origin;
   if (run === null) {
     return [
       {
@@ -34,7 +35,19 @@ export function appendixSections(origin: Origin, options: AppendixOptions): Sect
     ["处理器 CPU", environment.cpu],
     ["内核 kernel", environment.kernel],
     ["执行时间 executed", run.executed],
-    ["内容摘要 digest of cells and outputs", run.digest],
+    [
+      "内容摘要 digest of cells and outputs",
+      run.digest ?? "未知：单元是逐个执行的 not known: the cells were run one by one",
+    ],
+    ...(cells
+      ? [
+          [
+            "留有记录的单元 cells with a record",
+            `${cells.recorded} / ${cells.ran}；其余没有测量、没有登记，或者情况不明 the others neither measured nor entered anything, or it is not known`,
+          ] as const,
+          ["存疑 in doubt", cells.doubts.join("\n")] as const,
+        ]
+      : []),
     ...(options.redact === false && options.executedHere ? identity() : []),
     ["重做 run again", `npx p2plab run ${options.file}${source ? ` --machine ${source}` : ""}`],
   ];
@@ -64,8 +77,9 @@ function machineSection(machine: MachineFacts, index: number): Section {
   };
 }
 
-function programsSection({ run }: Origin): Section {
+function programsSection({ run, cells }: Origin): Section {
   const programs = run?.programs ?? [];
+  const more = cells?.morePrograms ?? 0;
   return {
     anchor: "p2plab-programs",
     title: `附录：运行过的程序 Programs run (${run?.programs ? programs.length : "?"})`,
@@ -74,7 +88,7 @@ function programsSection({ run }: Origin): Section {
       [hash, mode, `${kind} · ${source}`, runs, String(text).replaceAll("\n", "; ")].map(String),
     ),
     note: run?.programs
-      ? "同一个哈希就是同一个程序，在哪台机器上都一样。 The same hash is the same program on every machine."
+      ? `${more > 0 ? `另有${more}个程序没有列出。 ${more} more programs are not listed. ` : ""}同一个哈希就是同一个程序，在哪台机器上都一样。 The same hash is the same program on every machine.`
       : "单元的进程提前结束，没有留下程序列表。 The cells' process ended before it could list them.",
     folded: true,
   };

@@ -99,6 +99,7 @@ export class CellRenderer {
       const height = Number(figure.layout?.height) || 440;
       return `<div class="figure" id="p2plab-figure-${this.figures.length - 1}" style="min-height:${height}px"></div>`;
     }
+    if (Object.keys(data).length === 0) return "";
     const text = (mime: string) => (typeof data[mime] === "string" ? (data[mime] as string) : null);
     for (const mime of RICH) {
       const size = text(mime)?.length ?? 0;

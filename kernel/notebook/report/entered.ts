@@ -1,5 +1,6 @@
 /** Sections of what a notebook entered into the ledger: predictions beside measurements, claims with their verdicts, checks. */
-import type { LedgerRow, Origin } from "../run-metadata.js";
+import type { LedgerRow } from "../../lab/index.js";
+import type { Origin } from "../run-metadata.js";
 import type { Section } from "./sections.js";
 
 const VERDICTS: Record<string, string> = {

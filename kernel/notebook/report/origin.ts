@@ -14,31 +14,40 @@ const UNKNOWN = {
   changed: "来源不明：p2plab执行之后又被改动 ORIGIN UNKNOWN: changed since p2plab executed it",
 } as const;
 
+const CELL_BY_CELL = "逐个单元执行，未作整体核对 RUN CELL BY CELL, not checked as a whole";
+
 /** One line for each machine that the notebook opened, then one for cells that failed. */
 export function originBand(notebook: Notebook, origin: Origin): string {
   return [...originLines(origin), ...failureLine(notebook)].join("\n");
 }
 
 /** Kind and name of every machine, for a line of text. */
-export function originText({ run, reason }: Origin): string {
+export function originText({ run, reason, cells }: Origin): string {
   if (run === null) return UNKNOWN[reason];
-  return distinct(run.machines)
-    .map(
-      ({ kind, machine, date, source }) =>
-        `${kindText(kind)} · ${machine} · ${date.slice(0, 10)} · ${source}`,
-    )
-    .join("；");
+  const machines = distinct(run.machines).map(
+    ({ kind, machine, date, source }) => `${kindText(kind)} · ${machine} · ${date.slice(0, 10)} · ${source}`,
+  );
+  return [...machines, ...(cells ? [CELL_BY_CELL] : [])].join("；");
 }
 
 export function kindText(kind: string): string {
   return Object.hasOwn(KINDS, kind) ? KINDS[kind as lab.Provenance["kind"]] : kind;
 }
 
-function originLines({ run, reason }: Origin): string[] {
+function originLines({ run, reason, cells }: Origin): string[] {
   if (run === null) return [line("unknown", UNKNOWN[reason])];
-  const when = `执行于 ${run.executed.slice(0, 16).replace("T", " ")} UTC · p2plab ${run.version}`;
-  if (run.machines.length === 0) return [line("unknown", "没有打开任何机器 no machine was opened", when)];
-  return distinct(run.machines).map((origin) => provenanceLine(origin, when));
+  const began = cells && minute(cells.began) !== minute(run.executed) ? `${minute(cells.began)} – ` : "";
+  const when = `执行于 ${began}${minute(run.executed)} UTC · p2plab ${run.version}`;
+  const machines =
+    run.machines.length === 0
+      ? [line("unknown", "没有打开任何机器 no machine was opened", when)]
+      : distinct(run.machines).map((origin) => provenanceLine(origin, when));
+  return cells ? [...machines, line("unknown", CELL_BY_CELL, ...cells.doubts)] : machines;
+}
+
+/** Of an ISO 8601 date: day, hour and minute. */
+function minute(date: string): string {
+  return date.slice(0, 16).replace("T", " ");
 }
 
 function distinct(machines: readonly lab.Provenance[]): lab.Provenance[] {

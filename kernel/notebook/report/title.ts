@@ -10,6 +10,8 @@ export interface TitleOptions {
   readonly course?: string | null | undefined;
 }
 
+const UNKNOWN = "未知 not known";
+
 /** Rows of the block: a name in two languages, and a value or null. */
 export function titleRows(
   notebook: Notebook,
@@ -22,7 +24,10 @@ export function titleRows(
     ["作者 Author", author ?? authorsOf(notebook)],
     ["课程 Course", course],
     ["日期 Date", run ? `${run.executed.slice(0, 16).replace("T", " ")} UTC` : null],
-    ["机器指纹 Machine", machines.map((m) => `${m.name}（${m.fingerprint}）`).join("；") || null],
+    [
+      "机器指纹 Machine",
+      machines.map((m) => `${m.name}（${m.fingerprint}）`).join("；") || (origin.cells && UNKNOWN),
+    ],
     ["来源 Provenance", originText(origin) || null],
   ];
 }
