@@ -9,9 +9,9 @@ export function perUseUs(openUs: number, closeUs: number, copyUs: number, uses: 
 // #endregion
 
 // #region 07-exercise-2
-export function breakEven(openUs: number, copyUs: number, stagedUs: number): number | null | undefined {
+export function breakEven(openUs: number, copyUs: number, stagedUs: number): number | null {
   const savedUs = stagedUs - copyUs;
-  return savedUs <= 0 ? null : Math.max(1, Math.ceil(openUs / savedUs));
+  return savedUs > 0 ? Math.max(1, Math.ceil(openUs / savedUs)) : Infinity;
 }
 // #endregion
 

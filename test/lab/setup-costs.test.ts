@@ -37,6 +37,7 @@ function register(): void {
       assert.ok(row.median_us > 0 && row.p05_us <= row.median_us && row.median_us <= row.p95_us, row.kind);
       assert.ok(row.first_us > 0 && row.n > 0 && row.n <= 20, row.kind);
       assert.match(row.note, /every call of \d+ repetitions succeeded and was undone/);
+      assert.is(row.reason, "");
       assert.is(row.provenance, "measured");
     }
     const opened = lines.find((row) => row.kind === "ipc-open" && row.bytes === 1048576);
@@ -58,7 +59,8 @@ function register(): void {
         "peer-attribute",
       ],
     );
-    for (const row of none) assert.is(row.note, "this machine has no other GPU");
+    for (const row of none)
+      assert.equal([row.reason, row.note], Array(2).fill("this machine has no other GPU"));
     const opened = lines.find((row) => row.kind === "ipc-open");
     assert.equal([opened.gpu, opened.peer], [0, 0]);
   });

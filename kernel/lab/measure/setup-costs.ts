@@ -32,8 +32,8 @@ const OPTIONS = ["gpu", "peer", "bytes", "nodes", "kinds", "sampling", "signal"]
  * streams, graphs, modules. The work is done and undone again and again; a sample is the time in the named call alone.
  *
  * @returns a row a kind and size: `kind`, `gpu`, `peer`, `bytes`, `nodes` (null where the kind has none), `median_us`,
- * `p05_us`, `p95_us`, `first_us` (the very first repetition, not among the samples), `n`, `note` (why a cell is missing, or
- * what was checked), and the provenance columns. A cell that could not be had is null and says why.
+ * `p05_us`, `p95_us`, `first_us` (the very first repetition, not among the samples), `n`, `reason` (why a cell is null; empty
+ * for one that is not), `note` (the same, or what was checked), and the provenance columns.
  */
 export async function setupCosts(machine: Machine, options: SetupCostsOptions = {}): Promise<Table> {
   expectMachine(machine, "lab.setupCosts");
@@ -76,6 +76,7 @@ const COLUMNS = [
   "p95_us",
   "first_us",
   "n",
+  "reason",
   "note",
   "machine",
   "provenance",
@@ -107,11 +108,8 @@ async function measure(
 ): Promise<Record<string, unknown>> {
   const none = { median_us: null, p05_us: null, p95_us: null, first_us: null, n: null };
   if (cell.peer === undefined) {
-    return {
-      ...none,
-      note: "this machine has no other GPU",
-      ...provenanceFields(machine.provenance),
-    };
+    const reason = "this machine has no other GPU";
+    return { ...none, reason, note: reason, ...provenanceFields(machine.provenance) };
   }
   try {
     const run = await machine.run(programOf(cell), {
@@ -125,11 +123,13 @@ async function measure(
       p95_us: nsToUs(quantileSorted(sorted, 0.95)),
       first_us: run.firstNs === undefined ? null : nsToUs(run.firstNs),
       n: run.samples.totalNs.length,
+      reason: "",
       note: run.verification.detail,
       ...provenanceFields(run.provenance),
     };
   } catch (error) {
     if (!isCellError(error)) throw error;
-    return { ...none, note: reasonOf(error), ...provenanceFields(machine.provenance) };
+    const reason = reasonOf(error);
+    return { ...none, reason, note: reason, ...provenanceFields(machine.provenance) };
   }
 }
