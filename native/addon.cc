@@ -78,6 +78,11 @@ Napi::Value devices(const Napi::CallbackInfo& info) {
       device.Set("l2Bytes", facts.l2Bytes);
       device.Set("unifiedAddressing", facts.unifiedAddressing);
       device.Set("canMapHostMemory", facts.canMapHostMemory);
+      const auto flag = [&](const std::optional<bool>& value) {
+        return value ? Napi::Value(Napi::Boolean::New(env, *value)) : env.Null();
+      };
+      device.Set("gpuDirectRdma", flag(facts.gpuDirectRdma));
+      device.Set("dmaBuf", flag(facts.dmaBuf));
       device.Set("numaNode", facts.numaNode);
       list.Set(static_cast<std::uint32_t>(gpu), device);
     }

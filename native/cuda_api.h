@@ -125,6 +125,8 @@ enum DeviceAttribute : int {
   kAttributeHostRegisterSupported = 99,
   kAttributeVirtualMemorySupported = 102,
   kAttributeMemoryPoolsSupported = 115,
+  kAttributeGpuDirectRdmaSupported = 116,
+  kAttributeDmaBufSupported = 124,
 };
 
 enum FunctionAttribute : int {

@@ -22,6 +22,12 @@ int attributeIfKnown(cu::Device device, cu::DeviceAttribute which) {
   return result == cu::kSuccess ? value : 0;
 }
 
+std::optional<bool> flagIfKnown(cu::Device device, cu::DeviceAttribute which) {
+  int value = 0;
+  if (driver().cuDeviceGetAttribute(&value, which, device) != cu::kSuccess) return std::nullopt;
+  return value != 0;
+}
+
 std::string pciAddress(cu::Device device) {
   char text[32];
   std::snprintf(text, sizeof text, "%04x:%02x:%02x.0", attribute(device, cu::kAttributePciDomainId),
@@ -69,6 +75,8 @@ DeviceFacts deviceFacts(int gpu) {
   facts.l2Bytes = attributeIfKnown(device, cu::kAttributeL2CacheSize);
   facts.unifiedAddressing = attribute(device, cu::kAttributeUnifiedAddressing) != 0;
   facts.canMapHostMemory = attribute(device, cu::kAttributeCanMapHostMemory) != 0;
+  facts.gpuDirectRdma = flagIfKnown(device, cu::kAttributeGpuDirectRdmaSupported);
+  facts.dmaBuf = flagIfKnown(device, cu::kAttributeDmaBufSupported);
   facts.numaNode = numaNodeOfPci(facts.pci);
   return facts;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,10 @@ struct DeviceFacts {
   int l2Bytes = 0;
   bool unifiedAddressing = false;
   bool canMapHostMemory = false;
+  // Whether other devices can be given its memory: by the kernel's interface for them, and as a DMA-BUF.
+  // Empty where the driver is older than the question.
+  std::optional<bool> gpuDirectRdma;
+  std::optional<bool> dmaBuf;
   int numaNode = -1;
 };
 

@@ -52,6 +52,10 @@ export interface NativeDevice {
   readonly l2Bytes: number;
   readonly unifiedAddressing: boolean;
   readonly canMapHostMemory: boolean;
+  /** Whether network cards can be given its memory by the kernel's own interface (nvidia-peermem); null: an old driver. */
+  readonly gpuDirectRdma: boolean | null;
+  /** Whether its memory can be handed on as a DMA-BUF; null: an old driver. */
+  readonly dmaBuf: boolean | null;
   /** NUMA node of the host beside the device (sysfs); -1 where unknown. */
   readonly numaNode: number;
 }

@@ -35,6 +35,8 @@ export function askDriver(say: (step: Step) => void): Part {
       pci: device.pci,
       memoryBytes: device.memoryBytes,
       computeCapability: `${device.computeMajor}.${device.computeMinor}`,
+      gpuDirectRdma: device.gpuDirectRdma,
+      dmaBuf: device.dmaBuf,
       facts: null,
       state: null,
       reason: "NVML was not asked",

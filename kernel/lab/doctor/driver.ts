@@ -27,6 +27,10 @@ export interface DriverGpu {
   readonly pci: string;
   readonly memoryBytes: number | null;
   readonly computeCapability: string | null;
+  /** Whether it has the kernel's interface that nvidia-peermem uses; null where the driver does not tell. */
+  readonly gpuDirectRdma: boolean | null;
+  /** Whether its memory can be handed on as a DMA-BUF; null where the driver does not tell. */
+  readonly dmaBuf: boolean | null;
   readonly facts: NvmlFacts | null;
   readonly state: NvmlState | null;
   /** Why NVML tells nothing of it; null where it does. */
@@ -110,6 +114,8 @@ function gpuOf(json: Json): DriverGpu {
     pci: (text(json.pci) ?? "").toLowerCase(),
     memoryBytes: number(json.memoryBytes),
     computeCapability: text(json.computeCapability),
+    gpuDirectRdma: flag(json.gpuDirectRdma),
+    dmaBuf: flag(json.dmaBuf),
     facts,
     state,
     reason: facts === null ? (text(json.reason) ?? UNTOLD) : text(json.reason),

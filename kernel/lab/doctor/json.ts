@@ -60,6 +60,8 @@ function gpuOf(gpu: GpuFacts): object {
   return {
     ...own,
     computeCapability: driver?.computeCapability ?? null,
+    gpuDirectRdma: driver?.gpuDirectRdma ?? null,
+    dmaBuf: driver?.dmaBuf ?? null,
     pcie: device,
     nvml: driver?.facts ?? null,
     state: driver?.state ?? null,

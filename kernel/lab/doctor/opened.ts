@@ -119,7 +119,18 @@ function gpuOf(gpu: GpuInfo, info: MachineInfo, untold: string, links: readonly 
   };
   const facts: NvmlFacts = { joinedBy: "pci", ...told, links, missing: missingOf(told, untold) };
   const reason = "clocks, temperatures and counters are kept with each run (run.state)";
-  return { uuid: null, name, pci: pci ?? "", memoryBytes, computeCapability, facts, state: null, reason };
+  return {
+    uuid: null,
+    name,
+    pci: pci ?? "",
+    memoryBytes,
+    computeCapability,
+    gpuDirectRdma: null,
+    dmaBuf: null,
+    facts,
+    state: null,
+    reason,
+  };
 }
 
 /** Of one value for all GPUs; a fact that differs from GPU to GPU is written out as a list. */

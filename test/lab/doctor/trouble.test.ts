@@ -65,6 +65,22 @@ test("the same machine as a tree of files and links is the same machine", async 
   }
 });
 
+test("of DMA-BUF the driver's own answer counts before the kind of its kernel module", () =>
+  inTemporary(async (folder) => {
+    const fixture = packagePath("test/fixtures/machines/rdma-missing/machine.json");
+    const machine = JSON.parse(readFileSync(fixture, "utf8"));
+    for (const [dmaBuf, says] of [
+      [true, /^pass DMA-BUF: driver and kernel have it$/],
+      [false, /^warn .*the driver has no DMA-BUF, closed module/],
+    ] as const) {
+      for (const gpu of machine.driver.gpus) gpu.dmaBuf = dmaBuf;
+      machineFile(folder, machine);
+      const { findings } = await lab.doctor({ snapshot: folder });
+      const found = findings.find(({ id }) => id === "gpu-direct-rdma");
+      assert.match(`${found?.status} ${found?.evidence.en}`, says);
+    }
+  }));
+
 test("links out of a snapshot, in circles, pipes and folders in the place of files are reasons", () =>
   inTemporary((folder) => {
     mkdirSync(join(folder, "sys"));

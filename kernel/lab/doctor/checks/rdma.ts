@@ -26,13 +26,17 @@ export const RDMA_CHECKS: readonly Check[] = [
       if (peermem) return pass(plain("nvidia_peermem"));
       const kernel = /^(\d+)\.(\d+)/.exec(facts.host.kernel ?? "");
       const [major = 0, minor = 0] = (kernel ?? []).slice(1).map(Number);
-      const dmabuf = openModule === true && (major > 5 || (major === 5 && minor >= 12));
+      const told = facts.gpus.flatMap(({ driver }) => driver?.dmaBuf ?? []);
+      // A driver that does not tell has DMA-BUF where its kernel module is the open one.
+      const handsOn = told.length > 0 ? told.every((able) => able) : openModule === true;
+      const dmabuf = handsOn && (major > 5 || (major === 5 && minor >= 12));
+      const without = told.includes(false);
       const lacks = text(
-        `nvidia_peermem is not loaded; ${openModule ? "open" : "closed"} module, Linux ${facts.host.kernel ?? "?"}`,
-        `未加载nvidia_peermem；${openModule ? "开源" : "闭源"}内核模块，Linux ${facts.host.kernel ?? "?"}`,
+        `nvidia_peermem is not loaded; ${without ? "the driver has no DMA-BUF, " : ""}${openModule ? "open" : "closed"} module, Linux ${facts.host.kernel ?? "?"}`,
+        `未加载nvidia_peermem；${without ? "驱动不支持DMA-BUF，" : ""}${openModule ? "开源" : "闭源"}内核模块，Linux ${facts.host.kernel ?? "?"}`,
       );
       return dmabuf
-        ? pass(text("DMA-BUF: open module and kernel", "DMA-BUF：开源模块与内核均支持"))
+        ? pass(text("DMA-BUF: driver and kernel have it", "DMA-BUF：驱动与内核均支持"))
         : warn(lacks);
     },
   },
