@@ -1,4 +1,4 @@
-/** An Arquero table as HTML and as text: capped rows, few digits, its origin in a line under it. */
+/** An Arquero table as HTML and as text: capped rows, few digits, its origin and the columns without a value in a line under it. */
 import { inspect } from "node:util";
 import { escapeHtml, lab, type MimeBundle } from "../lab/index.js";
 
@@ -32,10 +32,14 @@ export function tableBundle(table: TableLike): MimeBundle {
       cellText(rows[0]?.[name]),
     ]),
   );
-  const names = all.filter((name) => !origin.has(name));
+  const others = all.filter((name) => !origin.has(name));
+  const empty = total > 0 ? others.filter((name) => isEmpty(table.array(name))) : [];
+  // A table that holds nothing at all still shows what it would hold.
+  const names = empty.length < others.length ? others.filter((name) => !empty.includes(name)) : others;
   const caption = [
     ...[...origin.values()].filter((text) => text !== ""),
     total > rows.length ? `${rows.length} of ${total} rows` : `${total} ${total === 1 ? "row" : "rows"}`,
+    ...(names.length < others.length ? [`没有值的列 empty columns: ${empty.join(", ")}`] : []),
   ].join(" · ");
   const texts = names.map((name) => (areSizes(name, rows) ? sizeText : cellText));
   const cells = rows.map((row) => names.map((name, i) => (texts[i] as typeof cellText)(row[name])));
@@ -57,6 +61,10 @@ export function tableBundle(table: TableLike): MimeBundle {
 function isConstant(values: ArrayLike<unknown>): boolean {
   const first = values[0];
   return Array.from(values).every((value) => value === first);
+}
+
+function isEmpty(values: ArrayLike<unknown>): boolean {
+  return Array.from(values).every((value) => value === null || value === undefined || value === "");
 }
 
 function html(names: string[], rows: string[][], numeric: boolean[], caption: string, warn: boolean): string {

@@ -32,6 +32,6 @@ export function enableAll(
 // #region 04-exercise-3
 export function breakEven(enableUs: number, directUs: number, stagedUs: number): number | null {
   const savedUs = stagedUs - directUs;
-  return savedUs > 0 ? Math.ceil(enableUs / savedUs) : Infinity;
+  return savedUs > 0 ? Math.max(1, Math.ceil(enableUs / savedUs)) : Infinity;
 }
 // #endregion

@@ -11,6 +11,7 @@ import {
   runNotebook,
 } from "../../kernel/notebook/index.js";
 import { type Chapter, chapters, enteredIds, FOLDER, solutionsOf } from "./course.js";
+import { WRONG_ANSWERS } from "./wrong-answers.js";
 
 export const TIME_LIMIT_S = 900;
 
@@ -23,19 +24,31 @@ const ALL_MACHINES = process.env.P2PLAB_ALL_MACHINES === "1";
 
 type Executed = Awaited<ReturnType<typeof runNotebook>>;
 
-/** The chapter as it stands, and after its last cell each solution with its check once more: one run shows both. */
-function withSolutions(chapter: Chapter): Notebook {
+/**
+ * The chapter as it stands, and after its last cell each solution and each wrong answer with its check once more: one run
+ * shows all.
+ */
+function withAnswers(chapter: Chapter): Notebook {
   const notebook = readNotebook(join(FOLDER, chapter.file));
-  const solutions = new Map(solutionsOf(chapter).map(({ id, code }) => [id, code]));
-  const again = notebook.cells.flatMap((cell): NotebookCell[] => {
-    const id = cell.id ?? "";
-    const source = /-check-\d+$/.test(id) ? cell.source : solutions.get(id);
-    return source === undefined ? [] : [{ ...cell, id: solved(id), source }];
+  const exercises = notebook.cells.filter(({ id }) => /-exercise-\d+$/.test(id ?? ""));
+  const answers = new Map(solutionsOf(chapter).map(({ id, code }) => [id, [[solved, code]]] as const));
+  const again = exercises.flatMap((cell): NotebookCell[] => {
+    const id = cell.id as string;
+    const check = notebook.cells.find((other) => other.id === checkOf(id)) as NotebookCell;
+    return [
+      ...(answers.get(id) ?? []),
+      ...(WRONG_ANSWERS[id] ?? []).map((code, index) => [wrong(index), code] as const),
+    ].flatMap(([named, code]) => [
+      { ...cell, id: named(id), source: code },
+      { ...check, id: named(checkOf(id)) },
+    ]);
   });
   return { ...notebook, cells: [...notebook.cells, ...again] };
 }
 
+const checkOf = (id: string) => id.replace("-exercise-", "-check-");
 const solved = (id: string) => `${id}-solved`;
+const wrong = (index: number) => (id: string) => `${id}-wrong-${index + 1}`;
 
 const executed = new Map<string, Executed>();
 
@@ -47,7 +60,7 @@ async function execute(chapter: Chapter, machine: string): Promise<Executed> {
   const folder = mkdtempSync(join(tmpdir(), "p2plab-run-"));
   try {
     const file = join(folder, chapter.file);
-    writeFileSync(file, formatNotebook(withSolutions(chapter)));
+    writeFileSync(file, formatNotebook(withAnswers(chapter)));
     const result = await runNotebook(file, { out: join(folder, "out"), machine, allowErrors: true });
     executed.set(key, result);
     return result;
@@ -122,6 +135,13 @@ function runsOn(chapter: Chapter, machine: string): () => Promise<void> {
       assert.match(textsOf(result.notebook, id), /未通过/, `${id} passes on the stub, ${machine}`);
       const answer = textsOf(result.notebook, solved(id));
       assert.match(answer, /: 通过 passed/, `${id} on the solution, ${machine}: ${answer}`);
+      (WRONG_ANSWERS[id.replace("-check-", "-exercise-")] ?? []).forEach((code, index) => {
+        assert.match(
+          textsOf(result.notebook, wrong(index)(id)),
+          /未通过/,
+          `${id} passes, ${machine}: ${code}`,
+        );
+      });
     }
   };
 }

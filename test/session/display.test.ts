@@ -190,6 +190,17 @@ shows("sizes of a table are shown in binary units where that is exact for all of
   );
 });
 
+shows("columns of a table that hold nothing are named under it instead", async () => {
+  assert.is(
+    await textOf('aq.table({ x: [1, 2], note: ["", null], y: [null, 2 ** 31] })'),
+    "x           y\n1            \n2  2147483648\n(2 rows · 没有值的列 empty columns: note)".replace(
+      / +\n/,
+      "\n",
+    ),
+  );
+  assert.is(await textOf("aq.table({ a: [null], b: [''] })"), "a  b\n\n(1 row)");
+});
+
 shows("an empty table shows its columns", async () => {
   assert.is(await textOf("aq.table({ machine: [], x: [] })"), "machine  x\n(0 rows)");
 });
