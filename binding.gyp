@@ -35,6 +35,7 @@
         "native/kernel_arguments.cc",
         "native/kernel_object.cc",
         "native/kernel_timer.cc",
+        "native/kept_host_memory.cc",
         "native/library_folders.cc",
         "native/memory_block.cc",
         "native/module_object.cc",

@@ -14,10 +14,12 @@
 #include "driver_library.h"
 #include "executor_object.h"
 #include "js_errors.h"
+#include "kept_host_memory.h"
 #include "nvml_object.h"
 #include "nvrtc_library.h"
 #include "peers.h"
 #include "probe_object.h"
+#include "promise_worker.h"
 #include "setup_object.h"
 
 namespace p2p {
@@ -141,6 +143,17 @@ void retainContext(const Napi::CallbackInfo& info) {
   });
 }
 
+// Off the event loop, because freeing much page-locked memory takes a tenth of a second.
+Napi::Value releaseKeptMemory(const Napi::CallbackInfo& info) {
+  return PromiseWorker<bool>::start(
+      info.Env(),
+      [] {
+        KeptHostMemory::instance().release();
+        return true;
+      },
+      [](Napi::Env env, bool&) { return env.Undefined(); });
+}
+
 Napi::Object initialize(Napi::Env env, Napi::Object exports) {
   auto data = std::make_unique<AddonData>();
   data->executorClass = Napi::Persistent(ExecutorObject::define(env));
@@ -167,6 +180,7 @@ Napi::Object initialize(Napi::Env env, Napi::Object exports) {
   exports.Set("enablePeer", Napi::Function::New<enablePeer>(env, "enablePeer"));
   exports.Set("disablePeer", Napi::Function::New<disablePeer>(env, "disablePeer"));
   exports.Set("retainContext", Napi::Function::New<retainContext>(env, "retainContext"));
+  exports.Set("releaseKeptMemory", Napi::Function::New<releaseKeptMemory>(env, "releaseKeptMemory"));
   exports.Set("nvmlFacts", Napi::Function::New<nvmlFacts>(env, "nvmlFacts"));
   exports.Set("nvmlState", Napi::Function::New<nvmlState>(env, "nvmlState"));
   exports.Set("nvmlStateLater", Napi::Function::New<nvmlStateLater>(env, "nvmlStateLater"));

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "discard.h"
+#include "kept_host_memory.h"
 
 namespace p2p {
 
@@ -83,6 +84,7 @@ void AddonData::closeAll() {
   each(handles, close);
   each(blocks, reset);
   each(exports, reset);
+  KeptHostMemory::instance().release();
   contexts.clear();
 }
 

@@ -47,7 +47,7 @@ Executor::Executor(ProgramRows program) : program_(std::move(program)) {
   numaNode_ = numaNodeOf(program_.streams.at(0));
   // Host memory is touched first, and so placed, by a thread near the GPU.
   const PinnedThread thread(numaNode_);
-  prepared_ = std::make_unique<Prepared>(program_);
+  prepared_ = std::make_unique<Prepared>(program_, numaNode_);
   for (const PeerRow& peer : program_.peers)
     peers_.push_back(
         {prepared_->resources.context(peer.from), prepared_->resources.context(peer.to), peer.enabled});
@@ -63,10 +63,9 @@ void Executor::release() {
   if (!prepared_) return;
   const cu::Result result = stuck_ ? prepared_->resources.drain(0) : cu::kSuccess;
   peers_.clear();
-  if (result == cu::kNotReady)
-    abandon(std::move(prepared_));
-  else
-    prepared_.reset();
+  if (result == cu::kNotReady) return abandon(std::move(prepared_));
+  if (!broken_) prepared_->resources.keepHostMemory();
+  prepared_.reset();
 }
 
 void Executor::checkOpen() const {

@@ -90,6 +90,12 @@ class Executor {
     return prepared_->batched.streams;
   }
 
+  // What was made for the program, so that a hand-written loop can be measured on the same stream and memory.
+  const Resources& resources() const {
+    checkOpen();
+    return prepared_->resources;
+  }
+
   // Of a program that is submitted as a graph; a kUsage failure otherwise.
   GraphCosts graphCosts(const Call& call, std::size_t repetitions, double deadlineMs);
 
@@ -111,7 +117,8 @@ class Executor {
 
   // All that is made for the program, in the order that it may be taken down in from the end.
   struct Prepared {
-    explicit Prepared(const ProgramRows& program) : resources(program), handshakes(program, resources) {}
+    Prepared(const ProgramRows& program, int numaNode)
+        : resources(program, numaNode), handshakes(program, resources) {}
     // With peer access as the program wants it.
     void build(const ProgramRows& program);
 

@@ -50,7 +50,7 @@ DeviceMemory::~DeviceMemory() {
 }
 
 PinnedMemory::PinnedMemory(std::shared_ptr<DeviceContext> context, std::size_t bytes)
-    : context_(std::move(context)) {
+    : context_(std::move(context)), bytes_(bytes) {
   requireHostMemory(bytes, "pinned");
   const CurrentContext current(*context_);
   void* data = nullptr;

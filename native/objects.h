@@ -41,10 +41,12 @@ class PinnedMemory {
   PinnedMemory& operator=(const PinnedMemory&) = delete;
 
   std::byte* data() const { return data_; }
+  std::size_t bytes() const { return bytes_; }
 
  private:
   std::shared_ptr<DeviceContext> context_;
   std::byte* data_ = nullptr;
+  std::size_t bytes_;
 };
 
 // Ordinary host memory, page-aligned and touched, so that no page fault falls into a timed iteration.

@@ -6,18 +6,21 @@
 
 #include "clock.h"
 #include "errors.h"
+#include "kept_host_memory.h"
 
 namespace p2p {
 
 namespace {
 
-// Page-locking takes time: no more than the checks need, and large ones are read back piece by piece.
+// Page-locking takes time: no more than the checks need, and large ones are read back piece by piece, in
+// pieces of one size, so that programs of several sizes can hand them on.
 constexpr std::size_t kLeastPiece = 4096;
-constexpr std::size_t kMostPiece = std::size_t{16} << 20;
+constexpr std::size_t kMostWhole = std::size_t{16} << 20;
+constexpr std::size_t kLargePiece = std::size_t{64} << 20;
 
 }  // namespace
 
-Resources::Resources(const ProgramRows& program) {
+Resources::Resources(const ProgramRows& program, int numaNode) : numaNode_(numaNode) {
   for (const int gpu : program.streams) contexts_[gpu];
   for (const BufferRow& buffer : program.buffers) {
     if (buffer.place == Place::kDevice) contexts_[buffer.gpu];
@@ -36,7 +39,7 @@ Resources::Resources(const ProgramRows& program) {
         addDeviceMemory(program, buffer);
         break;
       case Place::kPinned:
-        pinnedMemory_.push_back(std::make_unique<PinnedMemory>(any_, buffer.bytes));
+        pinnedMemory_.push_back(KeptHostMemory::instance().take(any_, buffer.bytes, numaNode));
         addresses_.push_back(reinterpret_cast<cu::DevicePtr>(pinnedMemory_.back()->data()));
         break;
       case Place::kPageable:
@@ -60,8 +63,8 @@ Resources::Resources(const ProgramRows& program) {
     service_[gpu] = std::move(service);
   }
   for (const CheckRow& check : program.checks) pieceBytes_ = std::max<std::size_t>(pieceBytes_, check.bytes);
-  pieceBytes_ = std::clamp(pieceBytes_, kLeastPiece, kMostPiece);
-  piece_ = std::make_unique<PinnedMemory>(any_, pieceBytes_);
+  pieceBytes_ = pieceBytes_ > kMostWhole ? kLargePiece : std::max(pieceBytes_, kLeastPiece);
+  piece_ = KeptHostMemory::instance().take(any_, pieceBytes_, numaNode);
 }
 
 // Memory of pools and of the virtual memory functions is opened to exactly the GPUs that the program lets
@@ -128,6 +131,13 @@ cu::Result Resources::drain(std::uint64_t deadlineNs) const {
     if (const cu::Result result = service->stream->poll(deadlineNs); result != cu::kSuccess) return result;
   }
   return cu::kSuccess;
+}
+
+void Resources::keepHostMemory() {
+  KeptHostMemory& kept = KeptHostMemory::instance();
+  for (auto& memory : pinnedMemory_) kept.give(std::move(memory), numaNode_);
+  pinnedMemory_.clear();
+  kept.give(std::move(piece_), numaNode_);
 }
 
 }  // namespace p2p

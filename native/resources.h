@@ -17,7 +17,9 @@ namespace p2p {
 
 class Resources {
  public:
-  explicit Resources(const ProgramRows& program);
+  // Host memory that is page-locked lies beside `numaNode`, where the calling thread must run: it touches it
+  // first.
+  Resources(const ProgramRows& program, int numaNode);
   Resources(const Resources&) = delete;
   Resources& operator=(const Resources&) = delete;
 
@@ -51,6 +53,9 @@ class Resources {
   // polls once); or the error that a stream answers.
   cu::Result drain(std::uint64_t deadlineNs) const;
 
+  // Called last, when no work is in flight: leaves the page-locked memory to later programs.
+  void keepHostMemory();
+
  private:
   struct Service {
     std::unique_ptr<Stream> stream;
@@ -63,6 +68,7 @@ class Resources {
   // Destroyed from the last to the first: contexts outlive all that lives in them.
   std::map<int, std::shared_ptr<DeviceContext>> contexts_;
   std::shared_ptr<DeviceContext> any_;
+  int numaNode_;
   std::vector<std::unique_ptr<DeviceMemory>> deviceMemory_;
   std::vector<std::unique_ptr<PoolMemory>> poolMemory_;
   std::vector<std::unique_ptr<VmmMemory>> vmmMemory_;

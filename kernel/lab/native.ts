@@ -225,6 +225,8 @@ export interface NativeAddon extends NativeNvml, NativeSetupExports, NativeProbe
   disablePeer(from: number, to: number): boolean;
   /** Retains the primary context of a device (a first call initialises it) and makes its kernels ready. */
   retainContext(gpu: number): void;
+  /** Frees the page-locked memory that closed executors left for the next ones. */
+  releaseKeptMemory(): Promise<void>;
 }
 
 /** What the addon throws: a plain error with these fields, made a {@link CudaError}, {@link CompileError} or {@link P2pError} by {@link translate}. */

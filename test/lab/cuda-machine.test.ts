@@ -1,6 +1,9 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { inLab, missing } from "../native/toolchain.js";
+import { countsIn, inLab, missing } from "../native/toolchain.js";
 
 export const TIME_LIMIT_S = 600;
 
@@ -199,6 +202,31 @@ function register(): void {
     );
     assert.equal(lines[0], ["ok", "ok", "ok", "ok"]);
     assert.is(lines[1].code, "usage");
+  });
+
+  test("page-locked memory is kept from run to run, and given back by a machine that rests or closes", () => {
+    const folder = mkdtempSync(join(tmpdir(), "p2plab-counts-"));
+    try {
+      const made = (script: string) => {
+        const child = inLab(
+          `${OPEN} const run = () => machine.run(staged(2 ** 21), { sampling: quick }); ${script}`,
+          {
+            P2PLAB_FAKE_COUNTS: join(folder, "%p.json"),
+          },
+        );
+        assert.is(child.status, 0, child.stderr);
+        const { calls, left } = countsIn(folder, child.pid);
+        assert.equal(left, []);
+        return calls.cuMemHostAlloc ?? 0;
+      };
+      const once = made("await run();");
+      assert.ok(once > 0);
+      assert.is(made("await run(); await run(); await machine.close();"), once);
+      const rest = "await new Promise((resolve) => setTimeout(resolve, 1300));";
+      assert.is(made(`await run(); ${rest} await run();`), 2 * once);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
   });
 
   test("an injected profiler is said with the samples", () => {

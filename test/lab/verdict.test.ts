@@ -228,11 +228,13 @@ function register(): void {
   test("a probe's process that dies, hangs or has no addon costs its pair a verdict, and this process nothing", () => {
     const folder = mkdtempSync(join(tmpdir(), "p2plab-addon-"));
     try {
-      const addon = (name: string, prepare: string) => {
+      // The contexts are made: what dies or hangs is the first program that has memory.
+      const addon = (name: string, rung: string) => {
         const file = join(folder, `${name}.cjs`);
         writeFileSync(
           file,
-          `const addon = require(${JSON.stringify(ADDON)}); module.exports = { ...addon, prepare: ${prepare} };`,
+          `const addon = require(${JSON.stringify(ADDON)}); const rung = ${rung};
+             module.exports = { ...addon, prepare: (program) => (program.buffers.length === 0 ? addon.prepare(program) : rung()) };`,
         );
         return JSON.stringify(file);
       };

@@ -111,6 +111,29 @@ function register(): void {
     assert.equal(live, NOTHING);
   });
 
+  test("page-locked memory serves the next program of its size, makes room when there is none, and goes when asked", () => {
+    const MIB = 2 ** 20;
+    const once = (bytes: number) =>
+      `{ const executor = await addon.prepare(push({ buffers: Float64Array.of(1, -1, ${bytes}, 0, 1, 64) }));
+         print((await executor.verify(1000))[0].wrongByReadBack); executor.close(); }`;
+    // The piece that bytes are read back through is small here, and made anew each time.
+    const made = (script: string, settings: Record<string, string> = {}) => {
+      const { child, live, calls } = leftBy(script, settings);
+      assert.equal(live, NOTHING, child.stderr);
+      return { lines: child.lines, made: calls.cuMemHostAlloc };
+    };
+    const two = `${once(2 * MIB)} ${once(2 * MIB)}`;
+    assert.equal(made(two), { lines: [0, 0], made: 1 + 2 });
+    assert.is(made(`${once(2 * MIB)} ${once(3 * MIB)}`).made, 2 + 2);
+    assert.is(made(`${once(2 * MIB)} await addon.releaseKeptMemory(); ${once(2 * MIB)}`).made, 2 + 2);
+    // Its third allocation is refused, and once more when what was kept is freed.
+    const refused = made(
+      `${once(2 * MIB)} try ${once(3 * MIB)} catch (error) { print(failure(error).result); }`,
+      { P2PLAB_FAKE_FAIL: "cuMemHostAlloc=2@3" },
+    );
+    assert.equal(refused, { lines: [0, 2], made: 4 });
+  });
+
   test("a process that ends with everything open lets go of all of it", () => {
     const open = `globalThis.kept = [await addon.prepare(push()), addon.alloc("device", 1, 64), addon.alloc("pinned", -1, 64)];
       addon.retainContext(1); addon.enablePeer(0, 1);`;

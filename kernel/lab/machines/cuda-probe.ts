@@ -8,7 +8,7 @@ import { probeBuffers } from "../program-arguments.js";
 import { median, type Sampling, StoppingRule, samplingOf, stop } from "../sampling.js";
 import { DEADLINE_MS, throwIfCancelled } from "./cuda-calls.js";
 import { launchesOf, probeRowsOf } from "./cuda-probe-rows.js";
-import { runState, type StateReader } from "./cuda-state.js";
+import { RECENT_MS, runState, type StateReader } from "./cuda-state.js";
 import { taints } from "./cuda-taint.js";
 import { profilerWarnings } from "./profiler.js";
 
@@ -39,7 +39,7 @@ export async function runProbe(
   const operation = program.data.operations[0] as ProbeOperation;
   try {
     // What takes long to read is read while the memory is made.
-    const read = reader.read(program.gpus);
+    const read = reader.read(program.gpus, RECENT_MS);
     const rows = probeRowsOf(program, operation, (from, to) => addon.peer(from, to).access);
     const probe = await addon.prepareProbe(rows);
     const cancel = () => probe.cancel();

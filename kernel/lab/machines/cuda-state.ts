@@ -2,10 +2,14 @@ import { messageOf } from "../errors.js";
 import type { GpuState, RunState } from "../machine.js";
 import type { NativeNvml, NvmlClocks, NvmlFacts, NvmlLinkCounters, NvmlState } from "../native-nvml.js";
 
+/** A run that begins so soon after another takes over the state that the other ended with. */
+export const RECENT_MS = 100;
+
 /** Reads what NVML tells of GPUs. NVML is optional as a whole and value by value: nothing here throws. */
 export class StateReader {
   readonly #nvml: NativeNvml;
   readonly #facts = new Map<number, NvmlFacts | string>();
+  readonly #last = new Map<number, { readonly reading: Reading; readonly atMs: number }>();
 
   constructor(nvml: NativeNvml) {
     this.#nvml = nvml;
@@ -29,13 +33,23 @@ export class StateReader {
     return attempt(() => this.#nvml.nvmlPair(from, to));
   }
 
-  /** The state of several GPUs, read while other work goes on; or why one of them cannot be asked. Never rejects. */
-  async read(gpus: readonly number[]): Promise<Readings> {
+  /**
+   * The state of several GPUs, read while other work goes on; or why one of them cannot be asked. Never rejects.
+   * @param recentMs a reading that is no older than this will do: reading takes ten milliseconds and more a GPU, and holds up
+   *   the driver's calls meanwhile.
+   */
+  async read(gpus: readonly number[], recentMs = 0): Promise<Readings> {
     const readings: Reading[] = [];
     try {
       for (const gpu of gpus) {
-        const state = await this.#nvml.nvmlStateLater(gpu);
-        readings.push({ gpu, state, facts: this.facts(gpu) });
+        const known = this.#last.get(gpu);
+        if (known && performance.now() - known.atMs < recentMs) {
+          readings.push(known.reading);
+          continue;
+        }
+        const reading = { gpu, state: await this.#nvml.nvmlStateLater(gpu), facts: this.facts(gpu) };
+        this.#last.set(gpu, { reading, atMs: performance.now() });
+        readings.push(reading);
       }
     } catch (error) {
       return messageOf(error);

@@ -21,7 +21,7 @@ const FLOORS = 20;
 const GATE_MS = 250;
 /** One call of the addon measures batches for about this long. */
 const CALL_MS = 50;
-const PILOT_ITERATIONS = 10;
+const MOST_PILOT_ITERATIONS = 10;
 const FLOOR_BATCHES = 21;
 
 export interface ThroughputResult {
@@ -172,7 +172,10 @@ function joined(a: Float64Array, b: Float64Array, divisor: number): Float64Array
 /** About how long an iteration takes, by the host; a long one need not be seen often. */
 async function pilot(executor: NativeExecutor, signal: AbortSignal | undefined): Promise<number> {
   const oneNs = await iterationNs(executor, 2, signal);
-  return oneNs >= BATCH_MS * 1e6 ? oneNs : await iterationNs(executor, PILOT_ITERATIONS, signal);
+  const enough = Math.ceil((BATCH_MS * 1e6) / oneNs);
+  return enough <= 1
+    ? oneNs
+    : await iterationNs(executor, Math.min(enough + 1, MOST_PILOT_ITERATIONS), signal);
 }
 
 async function iterationNs(

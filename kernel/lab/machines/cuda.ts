@@ -23,7 +23,7 @@ import { runProbe } from "./cuda-probe.js";
 import { nativeProgramOf } from "./cuda-program.js";
 import { sample } from "./cuda-sample.js";
 import { runSetup } from "./cuda-setup.js";
-import { type Readings, runState, StateReader } from "./cuda-state.js";
+import { RECENT_MS, type Readings, runState, StateReader } from "./cuda-state.js";
 import { taints } from "./cuda-taint.js";
 import { throughput } from "./cuda-throughput.js";
 import { trace, traceIterationsOf } from "./cuda-trace.js";
@@ -32,6 +32,9 @@ import { Waker } from "./cuda-wake.js";
 import { profilerAttached, profilerWarnings } from "./profiler.js";
 import { Gate, pairsOf, peerAccessOff } from "./verdict/gate.js";
 import { Prober, probeProcess } from "./verdict/prober.js";
+
+/** How long after its last run a machine keeps page-locked memory for the next. */
+const IDLE_MS = 1000;
 
 /** The GPUs of this machine, by the native addon. Runs programs one at a time; a second run waits for the first. */
 export class CudaMachine implements Machine {
@@ -47,6 +50,7 @@ export class CudaMachine implements Machine {
   #closed = false;
   /** A call never came back; nothing can be measured beside it. */
   #hung = false;
+  #idle: NodeJS.Timeout | undefined;
 
   private constructor(addon: NativeAddon, availability: NativeAvailability, prober: KillableChild | null) {
     this.#addon = addon;
@@ -93,9 +97,23 @@ export class CudaMachine implements Machine {
 
   /** Verifies the program's bytes, then times it, then traces it if asked. See {@link Machine.run}. */
   run(program: Program, options: RunOptions = {}): Promise<Run> {
+    clearTimeout(this.#idle);
     const turn = this.#queue.then(() => this.#run(program, options));
-    this.#queue = turn.catch(() => undefined);
+    const queue = turn.then(
+      () => undefined,
+      () => undefined,
+    );
+    this.#queue = queue;
+    void queue.then(() => {
+      if (this.#queue === queue && !this.#closed)
+        this.#idle = setTimeout(() => this.#rest(), IDLE_MS).unref();
+    });
     return turn;
+  }
+
+  /** Page-locked memory is kept from run to run; a machine that has nothing to do gives it back. */
+  #rest(): void {
+    this.#queue = this.#queue.then(() => this.#addon.releaseKeptMemory());
   }
 
   /** See {@link Machine.verdicts}. Waits for its turn, as a run does. */
@@ -114,8 +132,10 @@ export class CudaMachine implements Machine {
 
   async close(): Promise<void> {
     this.#closed = true;
+    clearTimeout(this.#idle);
     await this.#queue;
     await this.#prober.close();
+    if (!this.#hung) await this.#addon.releaseKeptMemory();
   }
 
   async #run(program: Program, options: RunOptions): Promise<Run> {
@@ -150,7 +170,7 @@ export class CudaMachine implements Machine {
       return await runProbe(this.#addon, this.#reader, program, options, this.provenance);
     const sampling = checkedOptions(options);
     // What takes long to read is read while memory is made, and again while it is given back.
-    const before = this.#reader.read(program.gpus);
+    const before = this.#reader.read(program.gpus, RECENT_MS);
     let measured: Measured;
     let foreign: ForeignBuffers | null = null;
     try {

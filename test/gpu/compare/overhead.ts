@@ -17,7 +17,7 @@ interface Harness {
   readonly bareNs: number;
   readonly bareStampedNs: number;
   readonly executorNs: number;
-  /** Over the bare loop, and over one that stamps: the least of the sets of objects, and each set's. */
+  /** Over the bare loop, and over one that stamps: the median of the sets of objects, and each set's. */
   readonly overBareNs: number;
   readonly addedNs: number;
   readonly overBareBySetNs: readonly number[];
@@ -58,7 +58,7 @@ export const overhead: Group<RowSpec> = {
       rounds: result.rounds,
       iterations: result.iterations,
       definition:
-        "an 8-byte copy and a spin on cuStreamQuery; whole loops divided by their iterations, taking turns; streams and memory made anew for each set, of which the least counts",
+        "an 8-byte copy and a spin on cuStreamQuery; whole loops divided by their iterations, taking turns on one stream and memory, made anew for each set; the median of the sets counts",
     };
     return wanted.map(
       (spec): BenchRow =>

@@ -3,6 +3,7 @@ import { loadAddon, type NativeAddon, type NativeCheck, type NativeExecutor } fr
 import type { Allocator, CopyEngine, ProbeOperation } from "../../operations.js";
 import { type Program, program } from "../../program.js";
 import type { Stage } from "../../verdict.js";
+import { makeContexts } from "../cuda-contexts.js";
 import { failureOf } from "../cuda-probe.js";
 import { probeRowsOf } from "../cuda-probe-rows.js";
 import { nativeProgramOf } from "../cuda-program.js";
@@ -100,8 +101,7 @@ async function enter(
     }
     stage = "mapping";
     say({ stage, withinMs: CONTEXTS_MS });
-    addon.retainContext(from);
-    addon.retainContext(to);
+    await makeContexts(addon, [from, to]);
     return { addon, from, to };
   } catch (error) {
     return findingOfError(stage, error as AddonError);
