@@ -139,6 +139,9 @@ export function bars(table: Table, options: BarsOptions): Figure {
         type: "category",
         categoryorder: "array",
         categoryarray: groups,
+        // Several columns stand under each other: side by side they would turn in a narrow cell.
+        tickvals: groups,
+        ticktext: groups.map((group) => group.replaceAll(" · ", "<br>")),
         range: [-0.5, groups.length - 0.5],
         showgrid: false,
       },

@@ -11,6 +11,8 @@ export const QUANTITIES: Readonly<Record<string, readonly [zh: string, en: strin
   fence_ns: ["围栏的延迟（ns）", "latency of a fence (ns)"],
   api_us: ["提交调用的耗时（µs）", "time in submit calls (µs)"],
   median_us: ["耗时的中位数（µs）", "median time (µs)"],
+  once_us: ["一次性的开销（µs）", "one-off cost (µs)"],
+  per_use_us: ["摊到每次的开销（µs）", "cost a use (µs)"],
   first_us: ["第一次的耗时（µs）", "time of the first call (µs)"],
 };
 
