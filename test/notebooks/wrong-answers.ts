@@ -145,4 +145,90 @@ export const WRONG_ANSWERS: Readonly<Record<string, readonly string[]>> = {
     // Without the bytes of a read.
     "function inFlight(gbps: number, ns: number, _bytes: number): any { return Math.max(1, Math.ceil(gbps * ns)); }",
   ],
+  "06-exercise-1": [
+    // Asks for the block before the GPU.
+    `function scopeFor(writer: any, reader: any): any {
+  return writer.block === reader.block ? "block" : writer.gpu === reader.gpu ? "gpu" : "system";
+}`,
+    // Enough, but not the smallest.
+    `function scopeFor(_writer: any, _reader: any): any { return "system"; }`,
+  ],
+  "06-exercise-2": [
+    // The first poll succeeds.
+    `function waitNs(home: any, costs: any): any { return home === "receiver" ? costs.wayNs + costs.localNs : costs.peerNs; }`,
+    // The sender's own flag crosses the link to be written.
+    `function waitNs(home: any, costs: any): any { return costs.wayNs + 1.5 * (home === "receiver" ? costs.localNs : costs.peerNs); }`,
+  ],
+  "06-exercise-3": [
+    // What was not seen does not happen.
+    `function verdictOf(reaches: any, early: number): any { return early === 0 ? "ordered" : reaches ? "violation" : "reordered"; }`,
+    // Once is not enough.
+    `function verdictOf(reaches: any, early: number): any {
+  return early > 1 ? (reaches ? "violation" : "reordered") : reaches ? "ordered" : "luck";
+}`,
+  ],
+  "07-exercise-1": [
+    // Closed for nothing.
+    "function perUseUs(openUs: number, _closeUs: any, copyUs: number, uses: number): any { return copyUs + openUs / uses; }",
+    // The copy is spread as well.
+    `function perUseUs(openUs: number, closeUs: number, copyUs: number, uses: number): any { return (openUs + closeUs + copyUs) / uses; }`,
+  ],
+  "07-exercise-2": [
+    // Never pays, or pays at once: not asked.
+    "function breakEven(openUs: number, copyUs: number, stagedUs: number): any { return Math.ceil(openUs / (stagedUs - copyUs)); }",
+    // One more than breaks even.
+    `function breakEven(openUs: number, copyUs: number, stagedUs: number): any {
+  return stagedUs > copyUs ? Math.floor(openUs / (stagedUs - copyUs)) + 1 : Infinity;
+}`,
+  ],
+  "07-exercise-3": [
+    // First in, first out.
+    `function cached(open: any, close: any, capacity: number): any {
+  const known = new Map<string, number>();
+  return (handle: string) => {
+    if (known.has(handle)) return known.get(handle);
+    const [oldest] = known.keys();
+    if (known.size >= capacity) { close(oldest); known.delete(oldest as string); }
+    known.set(handle, open(handle));
+    return known.get(handle);
+  };
+}`,
+    // Nothing is ever closed.
+    `function cached(open: any, _close: any, _capacity: number): any {
+  const known = new Map<string, number>();
+  return (handle: string) => known.get(handle) ?? (known.set(handle, open(handle)), known.get(handle));
+}`,
+  ],
+  "08-exercise-1": [
+    // NODE before PHB.
+    `function nearestCard(classes: any): any {
+  const order = ["PIX", "PXB", "NODE", "PHB", "SYS"];
+  return Object.keys(classes).sort((a, b) => order.indexOf(classes[a]) - order.indexOf(classes[b]) || a.localeCompare(b))[0];
+}`,
+    // By the alphabet.
+    `function nearestCard(classes: any): any {
+  return Object.keys(classes).sort((a, b) => classes[a].localeCompare(classes[b]) || a.localeCompare(b))[0];
+}`,
+  ],
+  "08-exercise-2": [
+    // 5.4 as a fraction is more than 5.12.
+    `function verdict(host: any): any {
+  if (!host.card) return "no";
+  if (host.peermem) return "peermem";
+  return host.openModule && Number.parseFloat(host.kernel) >= 5.12 ? "dma-buf" : "no";
+}`,
+    // 12 or more after any first number.
+    `function verdict(host: any): any {
+  if (!host.card) return "no";
+  if (host.peermem) return "peermem";
+  const [major, minor] = host.kernel.split(".").map(Number);
+  return host.openModule && (major > 5 || minor >= 12) ? "dma-buf" : "no";
+}`,
+  ],
+  "08-exercise-3": [
+    // A miss costs no more than without the cache.
+    "function savedUs(registerUs: number, _evictUs: any, hit: number): any { return registerUs * hit; }",
+    // A miss costs the eviction only.
+    "function savedUs(registerUs: number, evictUs: number, hit: number): any { return registerUs - (1 - hit) * evictUs; }",
+  ],
 };
