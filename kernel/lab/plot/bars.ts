@@ -31,6 +31,12 @@ const INTERVALS: Readonly<Record<string, readonly [string, string]>> = {
   us: ["ci_low_us", "ci_high_us"],
 };
 
+/** Height of the axis, and of a line of the numbers on the bars, roughly. */
+const AXIS_PX = 330;
+const TEXT_LINE_PX = 17;
+/** An interval that reaches so far above its bar is in no number's way. */
+const LEAST_LIFT_PX = 3;
+
 /**
  * One value a row as bars: groups along the axis, a colour a series, the value on each bar and, where the table has it, the
  * 95 % interval of the median. Rows without a number have no bar and are told under the title.
@@ -72,6 +78,15 @@ export function bars(table: Table, options: BarsOptions): Figure {
   const names = [...new Set((drawn.length > 0 ? drawn : rows).map(nameOf))];
   const looks = seriesStyles(names);
   const [low, high] = INTERVALS[unit] ?? [];
+  const tops = drawn.map((row) => heightOf(row) as number);
+  const span = log
+    ? Math.log10(Math.max(...tops) / Math.min(...tops)) + 2 * Math.log10(2)
+    : Math.max(...tops);
+  /** Empty lines that lift a bar's number above the end of its interval. */
+  const lifted = (height: number, above: number) => {
+    const px = ((log ? Math.log10(1 + above / height) : above) / span) * AXIS_PX;
+    return px > LEAST_LIFT_PX ? "<br> ".repeat(Math.ceil(px / TEXT_LINE_PX)) : "";
+  };
   const traces: PlotlyTrace[] = names.map((name, index) => {
     const own = drawn.filter((row) => nameOf(row) === name);
     expectOne(own, by, name);
@@ -81,6 +96,7 @@ export function bars(table: Table, options: BarsOptions): Figure {
         const end = column === undefined ? null : numberIn(row, column, WHO);
         return end === null ? 0 : Math.abs(end - (heights[i] as number));
       });
+    const above = away(high);
     const look = looks[index] as (typeof looks)[number];
     return {
       type: "bar",
@@ -88,13 +104,13 @@ export function bars(table: Table, options: BarsOptions): Figure {
       showlegend: name !== "",
       x: own.map((row) => groupOf(row, by)),
       y: heights,
-      text: heights.map(digits),
+      text: heights.map((height, i) => digits(height) + lifted(height, above[i] as number)),
       textposition: "outside",
       cliponaxis: false,
       error_y: {
         type: "data",
         symmetric: false,
-        array: away(high),
+        array: above,
         arrayminus: away(low),
         thickness: 1,
         width: 3,
@@ -116,8 +132,10 @@ export function bars(table: Table, options: BarsOptions): Figure {
       type: "scatter",
       mode: "lines",
       name: say(`你的猜测 ${digits(guess)} ${shownUnit}`, `your guess ${digits(guess)} ${shownUnit}`),
-      x: groups,
-      y: groups.map(() => guess),
+      // On an axis of its own: along the one of the groups a line begins and ends in the middle of a group.
+      xaxis: "x2",
+      x: [0, 1],
+      y: [guess, guess],
       line: { color: style.ink, width: 1.5, dash: "dash" },
       hoverinfo: "name",
     });
@@ -145,6 +163,7 @@ export function bars(table: Table, options: BarsOptions): Figure {
         range: [-0.5, groups.length - 0.5],
         showgrid: false,
       },
+      ...(guess !== null && { xaxis2: { overlaying: "x", range: [0, 1], visible: false, fixedrange: true } }),
       yaxis:
         log && all.length > 0
           ? logAxis(roomAbove(all), title)
