@@ -3,6 +3,7 @@ import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { packagePath } from "../../kernel/lab/index.js";
 import { cellsOf, chapters, enteredIds, FOLDER, solutionsOf, textOf } from "./course.js";
+import { WRONG_ANSWERS } from "./wrong-answers.js";
 
 const form = suite("form of the chapters");
 
@@ -127,6 +128,14 @@ form("two to four exercises, each with a solution and a check", () => {
       exercises.map((id) => id.replace("exercise", "check")),
       chapter.file,
     );
+  }
+});
+
+form("wrong answers belong to exercises, two or more to each that has any", () => {
+  const ids = chapters.flatMap(({ cells }) => cells.map((cell) => cell.id));
+  for (const [id, answers] of Object.entries(WRONG_ANSWERS)) {
+    assert.ok(ids.includes(id), id);
+    assert.ok(answers.length >= 2, id);
   }
 });
 
