@@ -55,12 +55,18 @@ export function openedMachines(): readonly OpenedMachine[] {
  * that made more than 5000 programs, the first 5000.
  */
 export function ranPrograms(): readonly RanProgram[] {
-  return toldOf(ran);
+  return toldOf(ran, Number.POSITIVE_INFINITY).programs;
 }
 
-function toldOf(all: Runs): RanProgram[] {
+/** @param most programs that are hashed; `more` counts the objects beyond, some of which may be the same program. */
+function toldOf(all: Runs, most: number): { programs: RanProgram[]; more: number } {
   const told = new Map<string, RanProgram>();
+  let more = 0;
   for (const [program, ways] of all) {
+    if (told.size >= most) {
+      more++;
+      continue;
+    }
     for (const { run, runs } of ways.values()) {
       const { mode, provenance } = run;
       const key = [program.hash, mode, provenance.source].join(" ");
@@ -75,7 +81,7 @@ function toldOf(all: Runs): RanProgram[] {
       });
     }
   }
-  return [...told.values()];
+  return { programs: [...told.values()], more };
 }
 
 function shortText(program: Program): string {
@@ -90,12 +96,17 @@ export interface RecentActivity {
   readonly provenances: readonly Provenance[];
   readonly machines: readonly OpenedMachine[];
   readonly programs: readonly RanProgram[];
+  /** Programs beyond, at most; some may be the same as one that is told. */
+  readonly morePrograms: number;
   /** Rows of the ledger. */
   readonly entered: readonly LedgerRow[];
 }
 
-/** What was done since the last call, and not yet told by it; null when nothing was. */
-export function takeActivity(): RecentActivity | null {
+/**
+ * What was done since the last call, and not yet told by it; null when nothing was.
+ * @param most programs that are told: each has to be hashed, and whoever waits for a cell's end waits for it.
+ */
+export function takeActivity(most: number): RecentActivity | null {
   const { machines, ran } = recent;
   const entered = takeEntered();
   if (machines.length === 0 && ran.size === 0 && entered.length === 0) return null;
@@ -104,7 +115,8 @@ export function takeActivity(): RecentActivity | null {
   const provenances = machines.map((machine) => machine.provenance);
   for (const ways of ran.values())
     for (const { run } of ways.values()) addProvenance(provenances, run.provenance);
-  return { provenances, machines, programs: toldOf(ran), entered };
+  const { programs, more } = toldOf(ran, most);
+  return { provenances, machines, programs, morePrograms: more, entered };
 }
 
 export function noteOpened(machine: Machine): void {

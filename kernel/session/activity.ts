@@ -44,7 +44,7 @@ export interface CellRecord extends Activity {
   /** See {@link sourceDigest}. */
   readonly source: string;
   readonly programs: readonly lab.RanProgram[];
-  /** Programs that ran and are not listed. */
+  /** Programs that ran and are not listed, at most: some may be the same as one that is. */
   readonly morePrograms: number;
 }
 
@@ -57,7 +57,7 @@ let processId: string | null = null;
 
 /** What was done since the last record, for the cell that ran; null when nothing was. */
 export function takeCellRecord(code: string): CellRecord | null {
-  const recent = takeActivity();
+  const recent = takeActivity(MOST_PROGRAMS);
   if (recent === null) return null;
   processId ??= randomUUID().slice(0, 8);
   return {
@@ -68,8 +68,8 @@ export function takeCellRecord(code: string): CellRecord | null {
     source: sourceDigest(code),
     machines: recent.provenances,
     opened: recent.machines.map(machineFacts),
-    programs: recent.programs.slice(0, MOST_PROGRAMS),
-    morePrograms: Math.max(0, recent.programs.length - MOST_PROGRAMS),
+    programs: recent.programs,
+    morePrograms: recent.morePrograms,
     ledger: recent.entered,
   };
 }

@@ -88,7 +88,7 @@ function programsSection({ run, cells }: Origin): Section {
       [hash, mode, `${kind} · ${source}`, runs, String(text).replaceAll("\n", "; ")].map(String),
     ),
     note: run?.programs
-      ? `${more > 0 ? `另有${more}个程序没有列出。 ${more} more programs are not listed. ` : ""}同一个哈希就是同一个程序，在哪台机器上都一样。 The same hash is the same program on every machine.`
+      ? `${more > 0 ? `另有至多${more}个程序没有列出。 Up to ${more} more programs are not listed. ` : ""}同一个哈希就是同一个程序，在哪台机器上都一样。 The same hash is the same program on every machine.`
       : "单元的进程提前结束，没有留下程序列表。 The cells' process ended before it could list them.",
     folded: true,
   };
