@@ -9,6 +9,7 @@ import { dirname, join } from "node:path";
 import { packagePath } from "../../kernel/lab/index.js";
 import { median } from "../../kernel/lab/sampling.js";
 import { type ClientOptions, KernelClient, PROGRAM } from "../jupyter/client.js";
+import { fakeEnvironment, missing } from "../native/toolchain.js";
 import { PEER_CELLS, type Peer, peerFigures, peers } from "./kernel-peers.js";
 import { type Bar, type BenchRow, failed, measured, notRun, type Round, ratio } from "./row.js";
 import type { BenchOptions, BenchResult } from "./run.js";
@@ -45,6 +46,9 @@ const ALONE: readonly {
   bar: Bar | null;
   unit: string;
   of: (client: KernelClient) => Promise<number>;
+  /** Why it cannot be measured here; null when it can. */
+  needs?: () => string | null;
+  env?: () => NodeJS.ProcessEnv;
 }[] = [
   { name: "memory: RSS after preload", bar: { max: 250 }, unit: "MB", of: preloadedMb },
   { name: "memory: growth over 600 cells", bar: { max: 0.1 }, unit: "MB/cell", of: growthMb },
@@ -91,7 +95,35 @@ const ALONE: readonly {
         "await new Promise(() => setTimeout(() => { console.log(1); while (true) {} }, 1))",
       ),
   },
+  {
+    name: "interrupt: measurement on a recording with its twin",
+    bar: { max: 1000 },
+    unit: "ms",
+    of: (client) => interruptMs(client, measuring("recorded:h200x2+twin")),
+  },
+  {
+    name: "interrupt: measurement on the stand-in driver",
+    bar: { max: 1000 },
+    unit: "ms",
+    of: (client) => interruptMs(client, measuring("cuda")),
+    needs: () => missing("addon") ?? missing("compiler"),
+    env: fakeEnvironment,
+  },
+  {
+    name: "interrupt: measurement on a model",
+    bar: { max: 1000 },
+    unit: "ms",
+    of: (client) => interruptMs(client, measuring("sim:hgx-h100-8")),
+  },
 ];
+
+/** A sweep of thousands of cells, which says so when it has begun: it plans them all, then measures. */
+function measuring(machine: string): string {
+  return `const machine = await lab.open(${JSON.stringify(machine)});
+await lab.sweep(machine, { from: 0, to: 1, bytes: ["8 B"] });
+console.log(1);
+await lab.sweep(machine, { from: 0, to: 1, path: ["peer", "staged"], bytes: lab.sizes("8 B", "1 GiB", { factor: 1.01 }) });`;
+}
 
 export async function kernelBench({ rounds, wants, say }: BenchOptions): Promise<BenchResult> {
   const folder = mkdtempSync(join(tmpdir(), "p2plab-bench-"));
@@ -143,8 +175,17 @@ export async function kernelBench({ rounds, wants, say }: BenchOptions): Promise
     for (const { name, reason } of besidePeers.length > 0 ? others.missing : [])
       rows.push(notRun(`start and cells, beside ${name}`, "ratio", null, reason));
     const alone = ALONE.filter(({ name }) => wants(name));
-    for (const { name, bar, unit, of } of alone) {
-      const client = await KernelClient.start({ ...sides.ours, ready: true });
+    for (const { name, bar, unit, of, needs, env } of alone) {
+      const reason = needs?.() ?? null;
+      if (reason !== null) {
+        rows.push(notRun(name, unit, bar, reason));
+        continue;
+      }
+      const client = await KernelClient.start({
+        ...sides.ours,
+        ready: true,
+        ...(env && { env: env() as Record<string, string> }),
+      });
       try {
         rows.push(measured(name, await of(client), unit, bar));
       } catch (error) {
