@@ -88,12 +88,8 @@ const LANGUAGE_PACK = "jupyterlab-language-pack-zh-CN";
  */
 export async function languagePack() {
   const { conda, prefix, python } = environment();
-  const name = "language pack";
-  const hash = hashOf(["environment.yml"], { more: prefix });
-  if (readStamps()[name] === hash) return;
-  const began = performance.now();
-  try {
-    await (conda
+  const install = () =>
+    conda
       ? logged("language", conda, [
           ...["install", "--yes", "--prefix", prefix, "--channel", "conda-forge", "--override-channels"],
           LANGUAGE_PACK.toLowerCase(),
@@ -101,16 +97,27 @@ export async function languagePack() {
       : logged("language", python, [
           ...["-m", "pip", "install", "--retries", "1", "--timeout", "5", "--disable-pip-version-check"],
           LANGUAGE_PACK,
-        ]));
-    if (!conda) setLocale(prefix);
-    say(`  ✓ ${name} (${((performance.now() - began) / 1000).toFixed(1)} s)`);
+        ]);
+  const hash = hashOf(["environment.yml"], { more: prefix });
+  // Where no index has it, it is not asked for again at every start.
+  if (readStamps()["no language pack"] === hash) return;
+  try {
+    await step("language pack", {
+      hash,
+      present: () => true,
+      does: LANGUAGE_PACK,
+      action: async () => {
+        await install();
+        if (!conda) setLocale(prefix);
+      },
+    });
   } catch (error) {
     if (!(error instanceof SetupError)) throw error;
+    writeStamp("no language pack", hash);
     say(
-      `  – ${name}: ${LANGUAGE_PACK} cannot be had here (${join(STATE, "language.log")}), so JupyterLab's menus stay English`,
+      `  – language pack: ${LANGUAGE_PACK} cannot be had here (${join(STATE, "language.log")}), so JupyterLab's menus stay English`,
     );
   }
-  writeStamp(name, hash);
 }
 
 /** The default of a Python environment of our own; what a user chooses in Settings → Language comes before it. */
