@@ -1,8 +1,8 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { lab, onProgress, P2pError, requireWritable } from "../lab/index.js";
+import { temporaryFolder } from "../notebook/index.js";
 import { type Command, INTERRUPTED, interruptible, notebooksOf, progress, timeoutOf } from "./command.js";
 import { execute } from "./execute.js";
 
@@ -63,7 +63,7 @@ async function recordNotebooks(
   file: string,
   options: { out: string; timeoutS?: number },
 ): Promise<number> {
-  const folder = mkdtempSync(join(tmpdir(), "p2plab-record-"));
+  const folder = temporaryFolder("p2plab-record-");
   // The process ends with the notebook's: whoever stopped it is told before.
   const stop = () => {
     rmSync(folder, { recursive: true, force: true });

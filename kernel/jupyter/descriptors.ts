@@ -10,7 +10,7 @@ import { join } from "node:path";
 
 /** File descriptors that the thread of the sockets works with. */
 export interface Descriptors {
-  /** Read ends; null where nothing is led away (Windows, or no mkfifo). */
+  /** Read ends; null where nothing is led away (Windows, no mkfifo, or no folder for temporary files). */
   readonly stdout: number | null;
   readonly stderr: number | null;
   /** The server's log. */
@@ -22,7 +22,12 @@ const NONE: Descriptors = { stdout: null, stderr: null, log: 2 };
 /** Must run while the process has one thread: a file opened by another at the same moment would take the place. */
 export function leadAway(): Descriptors {
   if (process.platform === "win32") return NONE;
-  const folder = mkdtempSync(join(tmpdir(), "p2plab-streams-"));
+  let folder: string;
+  try {
+    folder = mkdtempSync(join(tmpdir(), "p2plab-streams-"));
+  } catch {
+    return NONE;
+  }
   try {
     const paths = { stdout: join(folder, "1"), stderr: join(folder, "2") };
     if (spawnSync("mkfifo", Object.values(paths)).status !== 0) return NONE;

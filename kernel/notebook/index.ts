@@ -2,7 +2,7 @@ export { formatNotebook, writeNotebook } from "./canonical.js";
 export { CONTENTS, contentsNotebook, contentsTable } from "./contents.js";
 export { type Chapter, type Course, readCourse, type Stage } from "./course.js";
 export type { JupyterLocation } from "./data-folder.js";
-export { makeWritableFolder } from "./folder.js";
+export { makeWritableFolder, temporaryFolder } from "./folder.js";
 export { type InstalledKernel, installKernel, uninstallKernel } from "./kernelspec.js";
 export {
   type Notebook,

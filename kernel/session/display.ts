@@ -154,7 +154,7 @@ function progress(total: number, label = ""): ProgressBar {
     const filled = Math.round((done / total) * BAR_CHARACTERS);
     const bar = "█".repeat(filled) + "░".repeat(BAR_CHARACTERS - filled);
     return {
-      "text/html": `<progress max="${total}" value="${done}"></progress> ${done}/${total} ${escapeHtml(label)}`,
+      "text/html": `<progress max="${total}" value="${done}" aria-label="${escapeHtml(label || "progress")}"></progress> ${done}/${total} ${escapeHtml(label)}`,
       "text/plain": `${bar} ${done}/${total} ${label}`.trimEnd(),
     };
   };

@@ -1,4 +1,4 @@
-import type { Progress } from "../lab/index.js";
+import { escapeHtml, type Progress } from "../lab/index.js";
 import type { OutputSink } from "./outputs.js";
 
 type Listen = (listener: ((progress: Progress) => void) | null) => unknown;
@@ -18,14 +18,20 @@ export function showProgress(emit: OutputSink, listen: Listen): () => void {
     const now = performance.now();
     if (now - last < EVERY_MS) return;
     last = now;
-    const data = { "text/plain": `${done}/${total} ${label}${timeLeft(remainingS)}` };
+    const text = `${done}/${total} ${label}${timeLeft(remainingS)}`;
+    const name = escapeHtml(label);
+    const data = {
+      "text/html": `<progress max="${total}" value="${done}" aria-label="${name}"></progress> ${escapeHtml(text)}`,
+      "text/plain": text,
+    };
     if (shown) emit({ type: "update_display_data", data, metadata: {}, displayId });
     else emit({ type: "display_data", data, metadata: {}, displayId });
     shown = true;
   });
   return () => {
     listen(null);
-    if (shown) emit({ type: "update_display_data", data: { "text/plain": "" }, metadata: {}, displayId });
+    const data = { "text/html": "", "text/plain": "" };
+    if (shown) emit({ type: "update_display_data", data, metadata: {}, displayId });
     shown = false;
   };
 }

@@ -96,6 +96,28 @@ survival("values and errors whose own code throws are shown as far as they can b
   ]),
 );
 
+survival(
+  "where no folder can be written and no home is known, cells run, and what has to write says so",
+  async () => {
+    const nowhere = { HOME: "", TMPDIR: "/proc/none", XDG_DATA_HOME: "/dev/null", XDG_RUNTIME_DIR: "/nope" };
+    const other = await KernelClient.start({ cwd: "/proc", env: nowhere });
+    try {
+      const measuring = `const m = await lab.open("recorded:h200x2");
+(await lab.sweep(m, { from: 0, to: 1, bytes: ["8 B"] })).numRows()`;
+      assert.is((await other.execute(measuring)).reply.status, "ok");
+      const { reply } = await other.execute('lab.predict("nowhere", "3 us")');
+      assert.match(String(reply.evalue), /^cannot write \/proc\/p2plab-ledger\.json/);
+      assert.match(String(reply.traceback), /→ Name a file that can be written: process\.env\.P2PLAB_LEDGER/);
+      assert.is(
+        (await other.execute('process.env.P2PLAB_LEDGER = "/dev/null/x"; console.log(1)')).reply.status,
+        "ok",
+      );
+    } finally {
+      await other.stop();
+    }
+  },
+);
+
 survival("an error of any size is told in a few lines, with what it says", async () => {
   const sizes: readonly (readonly [string, RegExp])[] = [
     ["throw new Error('m'.repeat(5e6))", /^m{100}/],

@@ -170,10 +170,17 @@ export function enter(entry: LedgerEntry): void {
     other.id === entry.id &&
     (other.machine === entry.machine || (other.kind === "prediction" && other.measured === null));
   const file = ledgerFile();
-  withFileLock(file, () => {
-    const entries = [...readLedger().filter((other) => !same(other)), entry];
-    writeFileAtomic(file, `${JSON.stringify({ schema: SCHEMA, entries }, null, 1)}\n`);
-  });
+  try {
+    withFileLock(file, () => {
+      const entries = [...readLedger().filter((other) => !same(other)), entry];
+      writeFileAtomic(file, `${JSON.stringify({ schema: SCHEMA, entries }, null, 1)}\n`);
+    });
+  } catch (error) {
+    if (!(error instanceof P2pError && error.code === "output")) throw error;
+    const hint =
+      "Name a file that can be written: process.env.P2PLAB_LEDGER = FILE in a cell, or P2PLAB_LEDGER=FILE outside.";
+    throw new P2pError("output", error.message, hint, { cause: error });
+  }
   for (const list of [own, untold]) for (const other of list) if (same(other)) list.delete(other);
   own.add(entry);
   untold.add(entry);

@@ -1,10 +1,10 @@
 /** A Chromium on this machine that prints pages and draws figures. */
-import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Browser, Page } from "playwright-core";
 import { messageOf, P2pError } from "../../lab/index.js";
+import { temporaryFolder } from "../folder.js";
 
 const NAMES = [
   "chromium",
@@ -60,7 +60,7 @@ export function requireChromium(what: string): string {
 /** Opens a report's page with the network off, once everything in it is drawn. */
 export async function withPage<T>(html: string, what: string, use: (page: Page) => Promise<T>): Promise<T> {
   const executablePath = requireChromium(what);
-  const folder = mkdtempSync(join(tmpdir(), "p2plab-page-"));
+  const folder = temporaryFolder("p2plab-page-");
   let browser: Browser | null = null;
   try {
     const file = join(folder, "report.html");

@@ -1,10 +1,10 @@
 /** The report by Python's nbconvert with the template of this package, for whoever goes on from there with nbconvert's own ways. */
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { P2pError, packagePath } from "../../lab/index.js";
 import { formatNotebook } from "../canonical.js";
+import { temporaryFolder } from "../folder.js";
 import type { Notebook } from "../nbformat.js";
 import { type ReportOptions, reportFragments, withTitleBlock } from "./html.js";
 import { pageScripts, policy, TOOLS } from "./page.js";
@@ -39,7 +39,7 @@ export function templateFiles(): Map<string, string> {
  */
 export function reportByNbconvert(whole: Notebook, file: string, options: ReportOptions = {}): string {
   const python = requireNbconvert();
-  const folder = mkdtempSync(join(tmpdir(), "p2plab-nbconvert-"));
+  const folder = temporaryFolder("p2plab-nbconvert-");
   try {
     const template = join(folder, "templates", NAME);
     mkdirSync(template, { recursive: true });
