@@ -1,4 +1,6 @@
 /** A request's outputs on their way to the front ends: streams gathered, everything in order. */
+// A cell may replace the globals.
+import { clearTimeout, setTimeout } from "node:timers";
 import type { CellOutput, CommOutgoing } from "../session/index.js";
 import { jsonOf } from "./content.js";
 import type { ToSockets } from "./link.js";

@@ -41,28 +41,46 @@ export class Server {
   /** Execute requests take their turn; the others are answered while a cell awaits. */
   handle(request: Request): void {
     if (request.header.msg_type === "execute_request") {
-      this.#queue = this.#queue.then(() => this.#answer(request));
+      this.#queue = this.#inTurn(this.#queue, request);
     } else {
       void this.#answer(request);
     }
   }
 
+  // A cell may have replaced `then`, which waiting does not use.
+  async #inTurn(before: Promise<void>, request: Request): Promise<void> {
+    await before;
+    await this.#answer(request);
+  }
+
   async #answer(request: Request): Promise<void> {
     const outputs = new OutputPublisher(request.header, this.#send);
     outputs.status("busy");
-    const type = request.header.msg_type.replace(/request$/, "reply");
     const { identities, header, channel } = request;
+    let type = header.msg_type;
     let json: string;
     try {
+      type = replyTypeOf(type);
       json = jsonOf(await this.#contentOf(request, await this.#session, outputs));
       outputs.flush();
     } catch (error) {
+      await this.#repair();
+      type = replyTypeOf(header.msg_type);
       json = failed(error, type, outputs);
     }
     // A comm's messages are answered by none.
     if (type.endsWith("_reply"))
       this.#send({ kind: "reply", channel, type, json, parent: header, identities });
     outputs.status("idle");
+  }
+
+  /** The kernel has failed at a request: what it stands on may not be as it was. */
+  async #repair(): Promise<void> {
+    try {
+      (await this.#session).repair();
+    } catch {
+      // It could not be opened: the request's own failure says so.
+    }
   }
 
   #contentOf(request: Request, session: Session, outputs: OutputPublisher): Content | Promise<Content> {
@@ -143,6 +161,10 @@ export class Server {
     const user_expressions = await evaluated(content.user_expressions, session);
     return { status: "ok", execution_count: result.executionCount, payload, user_expressions };
   }
+}
+
+function replyTypeOf(request: string): string {
+  return request.replace(/request$/, "reply");
 }
 
 /**

@@ -174,9 +174,7 @@ export class Cells {
         filename: name,
         breakOnSigint: true,
       }) as Promise<void>;
-      // It may fail after the cell was interrupted, when nobody waits for it any more.
-      running.catch(() => undefined);
-      await Promise.race([running, this.#interrupted()]);
+      await this.#interruptible(running);
     } catch (error) {
       thrown = { error };
     } finally {
@@ -188,9 +186,18 @@ export class Cells {
     return { value: undefined, thrown, isAlive: (one) => !dead.has(one) };
   }
 
-  #interrupted(): Promise<never> {
-    return new Promise((_, reject) => {
+  /** Waits for a cell, which may fail after it was interrupted, when nobody waits any more; without `then`, which a cell may replace. */
+  #interruptible(running: Promise<void>): Promise<void> {
+    return new Promise((resolve, reject) => {
       this.#interrupt = reject;
+      const follow = async () => {
+        try {
+          resolve(await running);
+        } catch (error) {
+          reject(error);
+        }
+      };
+      void follow();
     });
   }
 

@@ -1,7 +1,11 @@
 /** One TypeScript session: cells in, outputs out. */
+import type { EventEmitter } from "node:events";
+// A cell may replace the globals.
+import { clearTimeout, setImmediate, setTimeout } from "node:timers";
 import { type MimeBundle, onProgress, onVariables, P2pError, setInterruptSignal } from "../lab/index.js";
 import { CELL_RECORD, type CellRecord, takeCellRecord } from "./activity.js";
 import { type Completion, completionOf, type Inspection, inspectionOf } from "./assistance.js";
+import { rememberBuiltIns } from "./built-ins.js";
 import { bundleOf } from "./bundle.js";
 import { captureStreams } from "./capture.js";
 import { type Cell, currentCell, displayed, forgetCells, newCell, runAs } from "./cell.js";
@@ -52,6 +56,7 @@ export class Session {
   static #open = false;
   readonly #cells: Cells;
   readonly #release: (() => void)[];
+  readonly #putBack = rememberBuiltIns();
   /** Sources of counted cells, by execution count. */
   readonly history = new Map<number, string>();
   #count = 0;
@@ -65,6 +70,7 @@ export class Session {
     this.#release = [captureStreams(), forbidExit(), hideAttached(), () => onVariables(null)];
     onVariables(() => cells.variables());
     process.on("uncaughtException", this.#stray);
+    process.setUncaughtExceptionCaptureCallback(this.#uncaught);
     process.on("unhandledRejection", this.#stray);
     this.#housekeep();
   }
@@ -110,9 +116,27 @@ export class Session {
 
   /** Runs a cell; cells sent while one runs wait their turn. Never throws for what the cell does. */
   execute(code: string, options: ExecuteOptions = {}): Promise<ExecuteResult> {
-    const turn = this.#queue.then(() => this.#execute(code, options));
-    this.#queue = turn.catch(() => undefined);
+    const turn = this.#inTurn(this.#queue, code, options);
+    this.#queue = turn;
     return turn;
+  }
+
+  // A cell may have replaced `then`, which waiting does not use.
+  async #inTurn(before: Promise<unknown>, code: string, options: ExecuteOptions): Promise<ExecuteResult> {
+    try {
+      await before;
+    } catch {
+      // It was told where it was sent.
+    }
+    return await this.#execute(code, options);
+  }
+
+  /** Puts back the built-in functions that cells have replaced, where the kernel has failed at something: the reader is told. */
+  repair(): void {
+    const names = this.#putBack();
+    if (names.length === 0) return;
+    const text = `put back as they were, since the kernel cannot go on without them: ${names.join(", ")}\n`;
+    currentCell()?.emit({ type: "stream", name: "stderr", text });
   }
 
   async #execute(code: string, options: ExecuteOptions): Promise<ExecuteResult> {
@@ -144,6 +168,7 @@ export class Session {
         return failure;
       });
     } catch (thrown) {
+      this.repair();
       error = thrownError(thrown, this.#cells.sources);
     } finally {
       endProgress();
@@ -258,6 +283,7 @@ export class Session {
     Session.#open = false;
     for (const undo of this.#release) undo();
     forgetCells();
+    process.setUncaughtExceptionCaptureCallback(null);
     process.off("uncaughtException", this.#stray);
     process.off("unhandledRejection", this.#stray);
     this.#cells.close();
@@ -265,9 +291,29 @@ export class Session {
 
   /** What nobody awaited is shown in the cell it came from; the session lives on. */
   readonly #stray = (error: unknown): void => {
+    try {
+      this.#showStray(error);
+    } catch {
+      // Whatever is thrown here ends the process.
+      this.repair();
+      this.#showStray(error);
+    }
+  };
+
+  /** Whatever listeners a cell has added or taken away, and whatever they throw, the process goes on. */
+  readonly #uncaught = (error: unknown): void => {
+    try {
+      const emitter: EventEmitter = process;
+      if (!emitter.emit("uncaughtException", error, "uncaughtException")) this.#stray(error);
+    } catch (again) {
+      this.#stray(again);
+    }
+  };
+
+  #showStray(error: unknown): void {
     const { traceback } = thrownError(error, this.#cells.sources);
     currentCell()?.emit({ type: "stream", name: "stderr", text: `${traceback.join("\n")}\n` });
-  };
+  }
 }
 
 /** An interrupt comes out of Node.js in several forms; the reader sees one. */

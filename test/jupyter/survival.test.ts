@@ -191,6 +191,47 @@ survival("a storm of signals stops the cell that runs, and no other", async () =
 });
 
 survival(
+  "built-in functions that a cell replaces are put back where the kernel needs them, and variables stay",
+  async () => {
+    await run("let kept = 41;");
+    const spoilt: readonly string[] = [
+      "Array.prototype.push = (() => { throw new Error('p') }) as never; Array.prototype.map = (() => { throw new Error('m') }) as never; 1",
+      "(Array.prototype as any)[Symbol.iterator] = () => { throw new Error('i') }; 1",
+      "Promise.prototype.then = (() => { throw new Error('t') }) as never; 1",
+      "String.prototype.replace = (() => { throw new Error('r') }) as never; 1",
+      "Map.prototype.get = () => undefined; 1",
+      "(globalThis as any).Error = undefined; throw 5",
+      "(globalThis as any).Promise = class { constructor() { throw new Error('no') } }; 1",
+      "(globalThis as any).setImmediate = (globalThis as any).setTimeout = () => undefined; 1",
+      "delete (globalThis as any).process; delete (globalThis as any).performance; delete (globalThis as any).Buffer; 1",
+      "Array.prototype.push = (() => { throw new Error('p') }) as never; setTimeout(() => { throw new Error('late') }, 1); await new Promise((r) => setTimeout(r, 30));",
+    ];
+    for (const code of spoilt) {
+      await run(code);
+      // The kernel may learn of it at the next cell only.
+      await run("1");
+      assert.equal((await run("kept + 1")).outputs[0]?.content.data, { "text/plain": "42" }, code);
+    }
+  },
+);
+
+survival(
+  "an error that nobody awaits ends no kernel, whatever listeners a cell adds or removes",
+  async () => {
+    const late = "await new Promise((r) => setTimeout(r, 30));";
+    for (const code of [
+      `process.on('uncaughtException', () => { throw new Error('again') }); setTimeout(() => { throw new Error('late') }, 1); ${late}`,
+      `process.removeAllListeners('uncaughtException'); setTimeout(() => { throw new Error('late') }, 1); ${late}`,
+      `process.removeAllListeners('unhandledRejection'); void Promise.reject(new Error('late')); ${late}`,
+    ]) {
+      const answer = await run(code);
+      assert.is(answer.reply.status, "ok", code);
+      assert.match(KernelClient.text(answer, "stderr"), /Error: (again|late)/);
+    }
+  },
+);
+
+survival(
   "microtasks without end: the cell is told that a restart is needed, and a shutdown is heard",
   async () => {
     const cell = await client.sendCell(

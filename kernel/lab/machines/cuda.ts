@@ -113,7 +113,9 @@ export class CudaMachine implements Machine {
 
   /** Page-locked memory is kept from run to run; a machine that has nothing to do gives it back. */
   #rest(): void {
-    this.#queue = this.#queue.then(() => this.#addon.releaseKeptMemory());
+    // Where a call hangs, the driver would wait for it, and every later run with it.
+    if (this.#hung) return;
+    this.#queue = this.#queue.then(() => this.#addon.releaseKeptMemory()).catch(() => undefined);
   }
 
   /** See {@link Machine.verdicts}. Waits for its turn, as a run does. */
