@@ -16,6 +16,7 @@ import {
   reportParts,
   requireChromium,
   requireNbconvert,
+  tellingCells,
 } from "../notebook/index.js";
 import { type Command, notebooksOf, progress, timeoutOf } from "./command.js";
 import { execute } from "./execute.js";
@@ -64,6 +65,7 @@ export const report: Command = {
         failed ||= executed.failures.length > 0;
         notebook = executed.notebook;
       }
+      if (!values["no-redact"]) tellOfSources(notebook);
       const target = await write(format, render, notebook, file, values.out, {
         author: values.author,
         redact: !values["no-redact"],
@@ -75,6 +77,15 @@ export const report: Command = {
     return failed ? 1 : 0;
   },
 };
+
+/** Redaction leaves what cells say themselves, so that the report can be run again; its reader may want to know. */
+function tellOfSources(notebook: Notebook): void {
+  const cells = tellingCells(notebook);
+  if (cells.length === 0) return;
+  progress(
+    `  not redacted, for cells stand as they were written: a name, home folder, serial number or address in ${cells.join(", ")}`,
+  );
+}
 
 function formatOf(text: string): Format {
   const format = FORMATS.find((known) => known === text);

@@ -14,7 +14,7 @@ export { addProvenance, takeActivity } from "./activity.js";
 export { entered, type LedgerRow } from "./analyze/ledger.js";
 export * as lab from "./api.js";
 export * as cuda from "./cuda.js";
-export { cleaner } from "./doctor/redact.js";
+export { cleaner, ownNames } from "./doctor/redact.js";
 export { CompileError, CudaError, type ErrorCode, messageOf, P2pError } from "./errors.js";
 export { makeFolder, packagePath, requireWritable, writeFileAtomic } from "./files.js";
 export { setInterruptSignal } from "./interrupt.js";

@@ -31,8 +31,13 @@ let session: Session | null = null;
 /** Machines that were opened before the first cell. */
 let openedBefore = 0;
 
+/** The way to the runner is this file's alone: what a cell sent on it would be taken for a reply. */
+const sendToRunner = process.send?.bind(process);
+process.send = undefined as never;
+process.disconnect = undefined as never;
+
 function send(reply: Reply): void {
-  process.send?.(reply);
+  sendToRunner?.(reply);
 }
 
 /** A machine that cannot be opened is told before any cell runs, even when none would have opened it. */

@@ -12,6 +12,7 @@ export {
   parseNotebook,
   readNotebook,
 } from "./nbformat.js";
+export { tellingCells } from "./redact.js";
 export { requireChromium } from "./report/chromium.js";
 export { renderDoctorReport } from "./report/doctor.js";
 export { type ReportOptions, renderReport, reportFooter, reportParts } from "./report/html.js";

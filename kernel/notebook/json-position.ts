@@ -1,7 +1,7 @@
 /** Where a text stops being JSON, which JSON.parse tells only in some versions and for some mistakes. */
 
 /** Levels of brackets that a document may have. */
-const MAX_DEPTH = 1000;
+export const MAX_DEPTH = 1000;
 
 const SPACE = /[ \t\r\n]*/y;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: JSON forbids exactly these in strings
@@ -51,4 +51,18 @@ export function jsonErrorPosition(text: string): { line: number; column: number 
   if (complete && at === text.length) return null;
   const before = text.slice(0, at).split("\n");
   return { line: before.length, column: (before.at(-1) as string).length + 1 };
+}
+
+/** Whether arrays and objects stand in each other more than `levels` deep; for values that come from JSON. */
+export function isDeeperThan(levels: number, value: unknown): boolean {
+  let layer = [value].filter(isNested);
+  for (let depth = 0; layer.length > 0; depth++) {
+    if (depth >= levels) return true;
+    layer = layer.flatMap((outer) => (Array.isArray(outer) ? outer : Object.values(outer)).filter(isNested));
+  }
+  return false;
+}
+
+function isNested(value: unknown): value is object {
+  return typeof value === "object" && value !== null;
 }

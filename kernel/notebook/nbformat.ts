@@ -3,7 +3,8 @@ import { readFileSync, statSync } from "node:fs";
 import { basename } from "node:path";
 import { type MimeBundle, messageOf, P2pError } from "../lab/index.js";
 import { extracted, isHtml } from "./embedded.js";
-import { jsonErrorPosition } from "./json-position.js";
+import { isDeeperThan, jsonErrorPosition, MAX_DEPTH } from "./json-position.js";
+import { textOfFile } from "./text-file.js";
 
 export type NotebookOutput =
   | { output_type: "stream"; name: "stdout" | "stderr"; text: string }
@@ -54,13 +55,13 @@ export function nameOfNotebook(file: string): string {
  * @throws P2pError `notebook` naming the file and what is wrong in it.
  */
 export function readNotebook(file: string): Notebook {
-  let text: string;
+  let bytes: Buffer;
   try {
     const { size, isFile } = factsOf(file);
     if (!isFile) throw new Error("it is not a regular file");
     if (size > MAX_BYTES)
       throw new Error(`it has ${size} bytes, more than the ${MAX_BYTES} that a notebook may have`);
-    text = readFileSync(file, "utf8");
+    bytes = readFileSync(file);
   } catch (error) {
     throw new P2pError(
       "notebook",
@@ -71,23 +72,31 @@ export function readNotebook(file: string): Notebook {
       },
     );
   }
+  let text: string;
+  try {
+    text = textOfFile(bytes);
+  } catch (error) {
+    return refuse(file, messageOf(error));
+  }
   return parseNotebook(text, file);
 }
 
+function refuse(file: string, why: string): never {
+  throw new P2pError(
+    "notebook",
+    `${file} is not a notebook: ${why}`,
+    "Open it in JupyterLab and save it anew, or fetch it again.",
+  );
+}
+
 export function parseNotebook(content: string, file: string): Notebook {
-  const refuse = (why: string): never => {
-    throw new P2pError(
-      "notebook",
-      `${file} is not a notebook: ${why}`,
-      "Open it in JupyterLab and save it anew, or fetch it again.",
-    );
-  };
+  const refused = (why: string): never => refuse(file, why);
   let text = content;
   if (isHtml(content)) {
     try {
       text = extracted(content);
     } catch (error) {
-      return refuse(messageOf(error));
+      return refused(messageOf(error));
     }
   }
   let json: unknown;
@@ -96,30 +105,31 @@ export function parseNotebook(content: string, file: string): Notebook {
   } catch (error) {
     const position = jsonErrorPosition(text);
     const where = position ? `line ${position.line}, column ${position.column}: ` : "";
-    return refuse(`${where}${messageOf(error)}`);
+    return refused(`${where}${messageOf(error)}`);
   }
-  if (!isObject(json)) return refuse("its top level is not an object");
+  if (isDeeperThan(MAX_DEPTH, json)) return refused(`it is nested more than ${MAX_DEPTH} levels deep`);
+  if (!isObject(json)) return refused("its top level is not an object");
   if (json.nbformat !== 4)
-    return refuse(
+    return refused(
       `nbformat is ${JSON.stringify(json.nbformat) ?? "missing"}, and 4 is what can be read (jupyter nbconvert --to notebook converts older ones)`,
     );
-  if (!Array.isArray(json.cells)) return refuse("it has no list of cells");
+  if (!Array.isArray(json.cells)) return refused("it has no list of cells");
   const cells = json.cells.map((cell, index): NotebookCell => {
-    if (!isObject(cell)) return refuse(`cell ${index} is not an object`);
+    if (!isObject(cell)) return refused(`cell ${index} is not an object`);
     const { cell_type } = cell;
     if (cell_type !== "code" && cell_type !== "markdown" && cell_type !== "raw") {
-      return refuse(`cell ${index} has cell_type ${JSON.stringify(cell_type)}`);
+      return refused(`cell ${index} has cell_type ${JSON.stringify(cell_type)}`);
     }
     const source = textOf(cell.source);
-    if (source === null) return refuse(`cell ${index} has no source text`);
+    if (source === null) return refused(`cell ${index} has no source text`);
     const read: NotebookCell = { cell_type, metadata: isObject(cell.metadata) ? cell.metadata : {}, source };
     if (typeof cell.id === "string") read.id = cell.id;
     if (isObject(cell.attachments)) read.attachments = cell.attachments;
     if (cell_type === "code") {
       if (cell.outputs !== undefined && !Array.isArray(cell.outputs))
-        return refuse(`cell ${index} has outputs that are no list`);
+        return refused(`cell ${index} has outputs that are no list`);
       read.outputs = ((cell.outputs ?? []) as unknown[]).map(
-        (output) => outputOf(output) ?? refuse(`cell ${index} has an output of an unknown kind`),
+        (output) => outputOf(output) ?? refused(`cell ${index} has an output of an unknown kind`),
       );
       read.execution_count = typeof cell.execution_count === "number" ? cell.execution_count : null;
     }

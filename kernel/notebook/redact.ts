@@ -1,36 +1,72 @@
 /** Outputs without what tells the machine and its user from others of their kind. */
-import { hostname } from "node:os";
-import { cleaner } from "../lab/index.js";
+import { realpathSync } from "node:fs";
+import { cleaner, ownNames } from "../lab/index.js";
 import { homeFolder } from "./data-folder.js";
-import type { Notebook, NotebookOutput } from "./nbformat.js";
+import type { Notebook, NotebookCell, NotebookOutput } from "./nbformat.js";
 
 /** Names that every machine has, or that are words of a report. */
 const COMMON = /^(?:localhost|gpu|cuda|lab|host|node|machine|server)$/i;
 
+/** Fields whose value is a serial number, whatever it looks like. */
+const SERIAL_FIELD = /(?:^|[_-])serial(?:[_-]?(?:number|no))?$/i;
+
 /**
- * A copy whose outputs tell no host name, home folder, UUID of a GPU, or hardware address; what cells say themselves stands as
- * it was written.
- * @param names more names to take out; default this machine's.
+ * A copy whose outputs and metadata tell no name of the host or the user, home folder, UUID, serial number or address; what
+ * cells say themselves stands as it was written, and so do the authors.
+ * @param names to take out; default this machine's and this user's.
  */
-export function redactedOutputs(notebook: Notebook, names: readonly string[] = hostNames()): Notebook {
-  const clean = cleaner(names.filter((name) => !COMMON.test(name)));
-  const home = homeFolder() ?? "";
-  const text = (value: string) => clean(home.length > 1 ? value.replaceAll(home, "~") : value);
+export function redactedOutputs(notebook: Notebook, names: readonly string[] = ownNames()): Notebook {
+  const text = cleanText(names);
   const visit = (value: unknown): unknown => {
     if (typeof value === "string") return text(value);
     if (Array.isArray(value)) return value.map(visit);
     if (typeof value !== "object" || value === null || ArrayBuffer.isView(value)) return value;
-    return Object.fromEntries(Object.entries(value).map(([name, own]) => [name, visit(own)]));
+    return Object.fromEntries(
+      Object.entries(value).map(([name, own]) => [
+        text(name),
+        SERIAL_FIELD.test(name) && typeof own !== "object" ? "redacted" : visit(own),
+      ]),
+    );
   };
-  const cells = notebook.cells.map((cell) =>
-    cell.outputs ? { ...cell, outputs: cell.outputs.map((output) => redacted(output, visit)) } : cell,
-  );
-  const run = notebook.metadata.p2plab;
+  const cells = notebook.cells.map((cell) => ({
+    ...cell,
+    metadata: visit(cell.metadata) as NotebookCell["metadata"],
+    ...(cell.outputs ? { outputs: cell.outputs.map((output) => redacted(output, visit)) } : {}),
+  }));
+  const { authors, ...metadata } = notebook.metadata;
   return {
     ...notebook,
     cells,
-    metadata: run === undefined ? notebook.metadata : { ...notebook.metadata, p2plab: visit(run) },
+    metadata: {
+      ...(visit(metadata) as Notebook["metadata"]),
+      ...(authors === undefined ? {} : { authors }),
+    },
   };
+}
+
+/** The cells whose own text tells what their outputs may not, by id or place. */
+export function tellingCells(notebook: Notebook, names: readonly string[] = ownNames()): string[] {
+  const text = cleanText(names);
+  return notebook.cells.flatMap((cell, at) =>
+    text(cell.source) === cell.source ? [] : [cell.id ?? `cell ${at + 1}`],
+  );
+}
+
+function cleanText(names: readonly string[]): (text: string) => string {
+  const clean = cleaner(names.filter((name) => !COMMON.test(name)));
+  const homes = homeFolders();
+  return (text) => clean(homes.reduce((rest, home) => rest.replaceAll(home, "~"), text));
+}
+
+/** As the environment names it, and where links lead. */
+function homeFolders(): string[] {
+  const home = homeFolder();
+  if (home === null || home.length < 2) return [];
+  try {
+    return [...new Set([home, realpathSync(home)])].filter((folder) => folder.length > 1);
+  } catch {
+    return [home];
+  }
 }
 
 /** Pictures hold no text, and are long. */
@@ -45,9 +81,4 @@ function redacted(output: NotebookOutput, visit: (value: unknown) => unknown): N
     data: Object.fromEntries(data),
     metadata: visit(output.metadata) as typeof output.metadata,
   };
-}
-
-function hostNames(): string[] {
-  const name = hostname();
-  return [name, name.split(".")[0] ?? ""];
 }

@@ -40,16 +40,16 @@ export type Origin =
 
 /**
  * A whole run is believed only while the digest holds. Parts that earlier versions did not write are empty.
- * @param digest of the cells and outputs as they were read.
+ * @param digest of the cells and outputs as they were read; asked for only where a run left one.
  */
-export function originOf(notebook: Notebook, digest: string): Origin {
+export function originOf(notebook: Notebook, digest: () => string): Origin {
   const run = notebook.metadata.p2plab as Partial<RunMetadata> | null | undefined;
   const isRun =
     typeof run === "object" &&
     run !== null &&
     typeof run.executed === "string" &&
     areProvenances(run.machines);
-  if (isRun && run.digest === digest) {
+  if (isRun && run.digest === digest()) {
     const whole = {
       ...(run as RunMetadata),
       version: String(run.version ?? ""),

@@ -153,7 +153,8 @@ function mustBeTypeScript(notebook: Notebook, file: string): void {
     language_info?: { name?: string };
   };
   const language = kernelspec?.language ?? language_info?.name;
-  if (language === undefined || language === "typescript" || kernelspec?.name === "p2plab") return;
+  if (language === undefined || /^typescript$/i.test(String(language)) || kernelspec?.name === "p2plab")
+    return;
   throw new P2pError(
     "notebook",
     `${file} is a notebook in ${language} (kernel ${kernelspec?.name ?? "unnamed"}), and this runs TypeScript`,

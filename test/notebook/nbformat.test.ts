@@ -3,6 +3,7 @@ import * as assert from "uvu/assert";
 import { P2pError } from "../../kernel/lab/index.js";
 import { formatNotebook, parseNotebook } from "../../kernel/notebook/index.js";
 import { jsonErrorPosition } from "../../kernel/notebook/json-position.js";
+import { textOfFile } from "../../kernel/notebook/text-file.js";
 
 const format = suite("notebook files");
 
@@ -37,6 +38,36 @@ format("malformed JSON is refused with file, line and column", () => {
 format("brackets without end are refused, not followed until the stack is spent", () => {
   assert.match(refusal("[".repeat(200_000)), /is not a notebook/);
   assert.match(refusal(`{"cells": ${'{"a":'.repeat(50_000)}`), /is not a notebook/);
+});
+
+format("what is nested deeper than can be written again is refused, in outputs and in metadata", () => {
+  const deep = `${"[".repeat(5000)}${"]".repeat(5000)}`;
+  assert.match(
+    refusal(`{"nbformat": 4, "cells": [], "metadata": {"x": ${deep}}}`),
+    /nested more than 1000 levels deep/,
+  );
+  const shallow = `${"[".repeat(900)}${"]".repeat(900)}`;
+  assert.match(
+    formatNotebook(parseNotebook(`{"nbformat": 4, "cells": [], "metadata": {"x": ${shallow}}}`, "x")),
+    /"x"/,
+  );
+});
+
+format("a byte order mark is passed over, and what is no text says what it is", () => {
+  const text = '{"nbformat": 4, "cells": [], "metadata": {"title": "汉"}}';
+  const utf16 = Buffer.from(`\ufeff${text}`, "utf16le");
+  for (const bytes of [Buffer.from(`\ufeff${text}`), utf16, Buffer.from(utf16).swap16()])
+    assert.is(textOfFile(bytes), text);
+  const refused: [Buffer, RegExp][] = [
+    [Buffer.alloc(0), /it is empty/],
+    [Buffer.from(" \n"), /it is empty/],
+    [Buffer.alloc(50), /it is binary/],
+    [utf16.subarray(2), /UTF-16 without|not text in UTF-8/],
+    [Buffer.from('{"a": "caf\u00e9"}', "latin1"), /it is not text in UTF-8/],
+    [Buffer.from([0x1f, 0x8b, 8, 0]), /gzip/],
+    [Buffer.from("PK\u0003\u0004"), /zip/],
+  ];
+  for (const [bytes, why] of refused) assert.throws(() => textOfFile(bytes), why);
 });
 
 format("a truncated file is refused at its end", () => {

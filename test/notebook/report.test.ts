@@ -19,8 +19,9 @@ import {
   requireNbconvert,
   runNotebook,
 } from "../../kernel/notebook/index.js";
-import { redactedOutputs } from "../../kernel/notebook/redact.js";
+import { redactedOutputs, tellingCells } from "../../kernel/notebook/redact.js";
 import { findChromium } from "../../kernel/notebook/report/chromium.js";
+import { contained } from "../../kernel/notebook/report/foreign.js";
 import { FIGURE, sample } from "./sample.js";
 import { codeCell, inFolder, markdownCell, notebookOf, write } from "./temporary.js";
 
@@ -36,7 +37,7 @@ report(
     assert.not.match(html, /<script>alert/);
     assert.match(html, /<span class="count">\[7\]<\/span>/);
     assert.match(html, /<span class="hljs-keyword">const<\/span>/);
-    assert.ok(html.includes('<svg id="drawing"><circle r="3"/></svg>'));
+    assert.ok(html.includes('<svg id="drawing"><circle r="3"></circle></svg>'));
     assert.match(html, /<td>cell of a table<\/td>/);
     assert.match(html, /red &#60;b&#62;\n100%\n/);
     assert.match(html, /<pre class="error">E: v\n {2}at Cell In\[7\], line 1<\/pre>/);
@@ -119,19 +120,60 @@ report("outputs of 50 MB leave a line each in it and in the messages", () => {
 report("outputs tell no host, home folder, UUID or hardware address, unless told to", () => {
   const notebook = notebookOf("'visitor-17'");
   const uuid = "GPU-12345678-1234-1234-1234-123456789abc";
-  const text = `visitor-17 ${homedir()}/x ${uuid} 01:23:45:67:89:ab`;
+  const text = `visitor-17 ${homedir()}/x ${uuid} 01:23:45:67:89:ab 10.20.30.40 S/N: K123456`;
   (notebook.cells[0] as { outputs: unknown[] }).outputs = [
     { output_type: "stream", name: "stdout", text },
     { output_type: "display_data", data: { "text/html": `<b>${text}</b>` }, metadata: {} },
+    { output_type: "error", ename: "E", evalue: text, traceback: [text] },
+    {
+      output_type: "display_data",
+      data: { "application/json": { [text]: 1, serial: 99887766 } },
+      metadata: {},
+    },
   ];
+  (notebook.cells[0] as { metadata: unknown }).metadata = { papermill: { host: "visitor-17" } };
+  notebook.metadata = { ...notebook.metadata, papermill: { input: text }, authors: [{ name: "visitor-17" }] };
   const clean = redactedOutputs(notebook, ["visitor-17"]);
-  const shown = JSON.stringify(clean.cells[0]?.outputs);
-  for (const secret of ["visitor-17", homedir(), uuid, "01:23:45"])
+  const { authors, ...metadata } = clean.metadata;
+  assert.equal(authors, [{ name: "visitor-17" }]);
+  const shown = JSON.stringify([clean.cells[0]?.outputs, clean.cells[0]?.metadata, metadata]);
+  for (const secret of ["visitor-17", homedir(), uuid, "01:23:45", "10.20.30", "K123456", "99887766"])
     assert.not(shown.includes(secret), secret);
   assert.is(clean.cells[0]?.source, "'visitor-17'");
+  assert.equal(tellingCells(notebook, ["visitor-17"]), ["cell-1"]);
+  assert.equal(tellingCells(notebook, ["another"]), []);
   assert.match(renderReport(notebook, "x.ipynb", { redact: false }), new RegExp(uuid));
   assert.not.match(renderReport(notebook, "x.ipynb"), new RegExp(uuid));
 });
+
+report(
+  "HTML of an output ends where it began, runs and leads nowhere, and passes for nothing of the report",
+  () => {
+    const same = '<table class="t"><tbody><tr><td style="color: red">汉 &amp; 1</td></tr></tbody></table>';
+    assert.is(contained(same), same);
+    const pairs: [string, string][] = [
+      ["a<!-- b", "a"],
+      ["<div><textarea>x", "<div><textarea>x</textarea></div>"],
+      ["</div></main><b>x", "<b>x</b>"],
+      ["<script>1</script><ScRiPt src=x></sCrIpT>x", "x"],
+      ["<meta http-equiv=refresh content='0;url=http://x'><link rel=y><base href=z>x", "x"],
+      ["<svg onload=x><script>1</script><a xlink:href='java\tscript:1'>y</a></svg>", "<svg><a>y</a></svg>"],
+      ["<a href=' JavaScript:1' onclick=1>y</a>", "<a>y</a>"],
+      ["<iframe srcdoc='<script>1</script>'></iframe><plaintext>z", ""],
+      [
+        '<div class="origin measured" id="p2plab-figures">MEASURED</div>',
+        '<div class="measured">MEASURED</div>',
+      ],
+      ['<div class="figure"></div>', '<div class=""></div>'],
+    ];
+    for (const [html, want] of pairs) assert.is(contained(html), want, html);
+    assert.match(
+      contained("<style>.origin{display:none}</style>"),
+      /^<div><template shadowrootmode="open"><style>[^<]*<\/style><\/template><\/div>$/,
+    );
+    assert.ok(contained("<b>".repeat(20_000)).length < 10_000);
+  },
+);
 
 report(
   "a notebook that p2plab did not execute is of unknown origin, and its failed cells are counted",
@@ -245,14 +287,22 @@ else {
   report("nbconvert makes the same page with the template", () => {
     const notebook = sample();
     notebook.cells.push(markdownCell("$x^2$", "formula"));
+    const hostile = codeCell("0", "hostile");
+    hostile.outputs = ["text/html", "text/markdown", "image/svg+xml"].map((mime) => ({
+      output_type: "display_data" as const,
+      data: { [mime]: '<meta http-equiv="refresh" content="0">' },
+      metadata: {},
+    }));
+    notebook.cells.push(hostile);
     const html = reportByNbconvert(notebook, "x.ipynb");
+    assert.not.match(html, /<meta http-equiv="refresh"/);
     assert.match(html, /class="origin unknown"/);
     assert.match(html, /<h1 id="标题[^"]*">/);
     assert.match(html, /<msup>/);
     assert.is(html.match(/class="p2plab-figure"/g)?.length, 1);
     assert.match(html, /red<\/span> &lt;b&gt;/);
     assert.is(html.match(/id="p2plab-plotly"/g)?.length, 1);
-    assert.is(parseNotebook(html, "r.html").cells.length, 4);
+    assert.is(parseNotebook(html, "r.html").cells.length, 5);
   });
 
   report(

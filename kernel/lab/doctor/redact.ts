@@ -1,13 +1,18 @@
-/** What a report must not tell: host name, user name, UUIDs, serial numbers, hardware addresses. */
+/** What a report must not tell: host name, user name, UUIDs, serial numbers, addresses of hardware and of the network. */
+import { isIPv6 } from "node:net";
 import { hostname, userInfo } from "node:os";
 import { P2pError, shown } from "../errors.js";
 import { Diagnosis } from "./diagnosis.js";
 
-const UUID = /\b(GPU|MIG)-[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/gi;
+const UUID = /\b(?:(GPU|MIG)-)?[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/gi;
 const HARDWARE_ADDRESS = /\b[0-9a-f]{2}(:[0-9a-f]{2}){5,7}\b/gi;
 /** Folders of people, whoever they are: a snapshot is of another machine than this. */
-const HOME = /(\/(?:home|Users)\/)[^/\s"'`:;,()<>]+/g;
-const SERIAL = /\b(S\/N|serial(?: number)?)(\s*[:#=：]?\s*)[A-Z0-9][\w-]{4,}/gi;
+const HOME = /([\\/]+(?:home|Users)[\\/]+)[^\\/\s"'`:;,()<>]+/g;
+/** With a digit in it: "serial execution" is none. */
+const SERIAL =
+  /(?<![a-z])(S\/N|serial(?:[ _-]?(?:number|no\.?))?)(["']?\s*[:#=：]?\s*["']?)(?=[\w-]*\d)[A-Z0-9][\w-]{4,}/gi;
+const NETWORK_ADDRESS =
+  /(?<![\w.:-])(?:\d{1,3}(?:\.\d{1,3}){3}(?![\w-]|\.\d)|[0-9a-f]{0,4}(?::[0-9a-f]{0,4}){2,7}(?![\w:]))/gi;
 /** Shorter names are words of their own: they would be found everywhere. */
 const LEAST_NAME = 3;
 /** Names that tell of nobody, and that paths and drivers have too. */
@@ -51,12 +56,19 @@ export function cleaner(names: readonly string[] = []): (text: string) => string
   const named = words.length > 0 ? new RegExp(words.join("|"), "gi") : null;
   return (text) => {
     const plain = text
-      .replace(UUID, (found, prefix: string) => standIn(found, prefix.toUpperCase()))
+      .replace(UUID, (found, prefix: string | undefined) => standIn(found, prefix?.toUpperCase() ?? "UUID"))
       .replace(HARDWARE_ADDRESS, "xx:xx:xx:xx:xx:xx")
+      .replace(NETWORK_ADDRESS, (found) => (tellsOfNetwork(found) ? standIn(found, "IP") : found))
       .replace(HOME, "$1redacted")
       .replace(SERIAL, "$1$2redacted");
     return named ? plain.replace(named, "redacted") : plain;
   };
+}
+
+/** Not what every machine has, nor a part of C++'s or a clock's notation that looks like an address. */
+function tellsOfNetwork(found: string): boolean {
+  if (found.includes(":")) return isIPv6(found) && found.split(":").filter(Boolean).length > 2;
+  return !/^(?:127\.|0\.|255\.)/.test(found) && found.split(".").every((part) => Number(part) <= 255);
 }
 
 /** Of this machine and this user. */

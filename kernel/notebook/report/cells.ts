@@ -7,6 +7,7 @@ import typescript from "highlight.js/lib/languages/typescript";
 import MarkdownIt from "markdown-it";
 import { escapeHtml, lab, type MimeBundle } from "../../lab/index.js";
 import type { NotebookCell, NotebookOutput } from "../nbformat.js";
+import { contained } from "./foreign.js";
 import { withMath } from "./math.js";
 import { PLOTLY, shortened, terminalText } from "./text.js";
 
@@ -106,14 +107,14 @@ export class CellRenderer {
       if (size > MOST_RICH) return this.#omitted(mime, size);
     }
     const svg = text("image/svg+xml");
-    if (svg !== null) return `<div class="svg">${svg}</div>`;
+    if (svg !== null) return `<div class="svg">${contained(svg)}</div>`;
     for (const mime of ["image/png", "image/jpeg", "image/gif"]) {
       const image = text(mime);
       if (image !== null)
         return `<img alt="" src="data:${mime};base64,${escapeHtml(image.replace(/\s/g, ""))}">`;
     }
     const html = text("text/html");
-    if (html !== null) return `<div class="html">${html}</div>`;
+    if (html !== null) return `<div class="html">${contained(html)}</div>`;
     const prose = text("text/markdown");
     if (prose !== null) return `<div class="markdown">${this.#markdown.render(prose)}</div>`;
     const plain = text("text/plain") ?? `[${Object.keys(data).join(", ")}]`;

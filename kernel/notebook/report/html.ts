@@ -19,7 +19,7 @@ import { titleRows } from "./title.js";
 export interface ReportOptions {
   /** Default what the notebook's metadata say. */
   readonly author?: string | undefined;
-  /** Takes host name, home folder, UUIDs and hardware addresses out of outputs, and leaves this machine's out of the appendix; default true. */
+  /** Takes names, home folders, UUIDs, serial numbers and addresses out of outputs and metadata, and leaves this machine's out of the appendix; default true. */
   readonly redact?: boolean | undefined;
   /** The cells ran just now, here. */
   readonly executedHere?: boolean | undefined;
@@ -43,10 +43,9 @@ export interface ReportParts {
 
 /** @param file the notebook's; names the report where it has no heading, and pictures are looked for beside it. */
 export function reportParts(whole: Notebook, file: string, options: ReportOptions = {}): ReportParts {
-  // Believed or not by what the run left, not by what is shown of it.
-  const digest = digestOf(whole.cells);
   const notebook = options.redact === false ? whole : redactedOutputs(whole);
-  const origin = originOf(notebook, digest);
+  // Believed or not by what the run left, not by what is shown of it.
+  const origin = originOf(notebook, () => digestOf(whole.cells));
   const name = nameOfNotebook(file);
   return {
     notebook,

@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { dirname, extname, join } from "node:path";
 import { escapeHtml, type MimeBundle } from "../../lab/index.js";
 import type { Notebook, NotebookCell, NotebookOutput } from "../nbformat.js";
+import { contained } from "./foreign.js";
 import { languageOf, type ReportParts } from "./html.js";
 import { originText } from "./origin.js";
 import { markdownTable, sectionMarkdown } from "./sections.js";
@@ -134,7 +135,8 @@ class Writer {
     if (prose !== null) return prose;
     // A table reads well as text; what is only HTML stays HTML, as Markdown allows.
     if (said !== null) return fenced(plain(said), "text");
-    return text("text/html") ?? fenced(`[${Object.keys(data).join(", ")}]`, "text");
+    const html = text("text/html");
+    return html !== null ? contained(html) : fenced(`[${Object.keys(data).join(", ")}]`, "text");
   }
 
   #kept(extension: string, content: string | Buffer, what = "picture"): string {

@@ -5,7 +5,9 @@ import { join } from "node:path";
 import { P2pError, packagePath } from "../../lab/index.js";
 import { formatNotebook } from "../canonical.js";
 import { temporaryFolder } from "../folder.js";
-import type { Notebook } from "../nbformat.js";
+import type { Notebook, NotebookOutput } from "../nbformat.js";
+import { CellRenderer } from "./cells.js";
+import { containedBundle } from "./foreign.js";
 import { type ReportOptions, reportFragments, withTitleBlock } from "./html.js";
 import { pageScripts, policy, TOOLS } from "./page.js";
 import { REPORT_CSS } from "./style.js";
@@ -26,7 +28,7 @@ export function templateFiles(): Map<string, string> {
       `${JSON.stringify({ base_template: "classic", mimetypes: { "text/html": true } }, null, 1)}\n`,
     ],
     ["index.html.j2", readFileSync(packagePath("kernel/notebook/template/index.html.j2"), "utf8")],
-    ["p2plab-policy.html", raw(policy(false))],
+    ["p2plab-policy.html", raw(policy("inside"))],
     ["p2plab.css", raw(`${REPORT_CSS}\n${PYGMENTS_CSS}`)],
     ["p2plab-folds.html", raw(TOOLS)],
     ["p2plab-script.html", raw(pageScripts())],
@@ -58,7 +60,7 @@ export function reportByNbconvert(whole: Notebook, file: string, options: Report
     if (status !== 0 || !existsSync(page)) {
       throw new P2pError(
         "not-available",
-        `nbconvert did not make a page: ${stderr.trim().split("\n").at(-1) || `exit code ${status}`}`,
+        `nbconvert did not make a page: ${reasonIn(stderr) ?? `exit code ${status}`}`,
         "Leave --via nbconvert away: p2plab writes HTML without Python.",
       );
     }
@@ -66,6 +68,12 @@ export function reportByNbconvert(whole: Notebook, file: string, options: Report
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+/** The error that Python ends with, which may go on over further lines; or the last line. */
+function reasonIn(stderr: string | null): string | null {
+  const lines = (stderr ?? "").trim().split("\n");
+  return lines.findLast((line) => /^[\w.]*(?:Error|Exception): /.test(line)) ?? (lines.at(-1) || null);
 }
 
 /** The notebook with what the template puts around and into its cells. */
@@ -92,9 +100,20 @@ function prepared(whole: Notebook, file: string, options: ReportOptions): Notebo
     cells: notebook.cells.map((cell, at) =>
       cell.cell_type === "markdown"
         ? { ...cell, metadata: { ...cell.metadata, p2plab_html: html[at] } }
-        : cell,
+        : { ...cell, ...(cell.outputs ? { outputs: cell.outputs.map(withContainedBundle) } : {}) },
     ),
   };
+}
+
+/** Nothing is left for nbconvert to take as HTML: it lets Markdown bring its own. */
+function withContainedBundle(output: NotebookOutput): NotebookOutput {
+  if (!("data" in output)) return output;
+  const { "text/markdown": prose, ...data } = containedBundle(output.data);
+  if (typeof prose === "string" && !("text/html" in data)) {
+    const cell = { cell_type: "markdown" as const, metadata: {}, source: prose };
+    data["text/html"] = new CellRenderer("").prose(cell);
+  }
+  return { ...output, data };
 }
 
 /** The Python that set-up filled, or the one that is active. @throws P2pError `not-available` when none has nbconvert. */

@@ -1,4 +1,5 @@
 /** An HTML page that asks the network nothing, around whatever a report holds. */
+import { createHash } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import { escapeHtml, P2pError, packagePath } from "../../lab/index.js";
 import { PAGE_SCRIPT, packed } from "./page-script.js";
@@ -9,9 +10,18 @@ export function plotlyFile(): string {
   return packagePath("dist/assets/plotly.min.js");
 }
 
-/** The element by which browsers refuse every request, whatever an output holds. @param beside pages of one folder may load scripts from it. */
-export function policy(beside: boolean): string {
-  const scripts = `'unsafe-inline' 'unsafe-eval'${beside ? " 'self' file:" : ""}`;
+/**
+ * The element by which browsers refuse every request and every script but the page's own, whatever an output holds.
+ * @param plotly where plotly.js comes from: the page itself, a file beside it, or nowhere.
+ */
+export function policy(plotly: "inside" | "beside" | "none"): string {
+  const sources = [
+    hashOf(PAGE_SCRIPT),
+    ...(plotly === "inside" ? [hashOf(plotlySource())] : []),
+    ...(plotly === "beside" ? ["'self'", "file:"] : []),
+  ];
+  // plotly.js makes functions of texts for some kinds of figures.
+  const scripts = [...sources, "'unsafe-eval'"].join(" ");
   return `<meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src ${scripts}; style-src 'unsafe-inline'; img-src data: blob:; font-src data:; worker-src blob:; base-uri 'none'; form-action 'none'">`;
 }
 
@@ -41,7 +51,7 @@ export function htmlPage(page: Page): string {
 <html lang="${escapeHtml(lang)}">
 <head>
 <meta charset="utf-8">
-${policy(plotlyBeside !== undefined)}
+${policy(figures.length === 0 ? "none" : plotlyBeside === undefined ? "inside" : "beside")}
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <meta name="generator" content="p2plab">
@@ -86,6 +96,11 @@ function drawing(figures: readonly unknown[], beside: string | undefined): strin
   return `<noscript><p class="undrawn">图需要JavaScript。 Figures need JavaScript.</p></noscript>
 ${packedScript("p2plab-figures", JSON.stringify(figures))}
 ${plotly}`;
+}
+
+/** As browsers take it of a script that stands in the page. */
+function hashOf(script: string): string {
+  return `'sha256-${createHash("sha256").update(script).digest("base64")}'`;
 }
 
 function packedScript(id: string, text: string): string {

@@ -72,7 +72,7 @@ ${stages.join("\n")}`,
 function item({ number, title }: Chapter, page: SiteChapter | null): string {
   const name = `${number} ${escapeHtml(title)}`;
   if (page === null) return `<li class="missing">${name}<span>尚未写成 not written yet</span></li>`;
-  const { run } = originOf(page.notebook, digestOf(page.notebook.cells));
+  const { run } = originOf(page.notebook, () => digestOf(page.notebook.cells));
   const kinds = [...new Set(run?.machines.map((machine) => machine.kind) ?? [])].map(kindText).join("、");
   return `<li><a href="${escapeHtml(encodeURI(pageOf(page)))}">${name}</a><span>${escapeHtml(kinds || "来源不明")}</span></li>`;
 }

@@ -57,7 +57,7 @@ details.code > pre { padding: 2px 12px 10px; }
 .svg { background: #fff; border-radius: 6px; } .svg svg { max-width: 100%; height: auto; display: block; }
 .outputs pre.stderr { background: var(--warn-paper); padding: 6px 8px; }
 .outputs pre.error { background: var(--alarm-paper); border-left: 3px solid var(--alarm); padding: 8px 10px; white-space: pre-wrap; }
-.html, .wide { overflow-x: auto; font-size: 14px; line-height: 1.5; }
+.html, .svg { contain: layout; } .svg { overflow: auto; } .html, .wide { overflow-x: auto; font-size: 14px; line-height: 1.5; }
 table { border-collapse: collapse; margin: 6px 0; font-size: 14px; line-height: 1.5; font-variant-numeric: tabular-nums; }
 th, td { padding: 3px 10px; border-bottom: 1px solid var(--line); text-align: left; vertical-align: top; }
 th { color: var(--faint); font-weight: 600; }
@@ -83,7 +83,7 @@ summary { cursor: pointer; }
   pre, details.code > pre { font-size: 8.5pt; white-space: pre-wrap; overflow-wrap: anywhere; } table, .html, .wide { font-size: 8.5pt; }
   .added .wide table { min-width: 0; } .html td, .html th { white-space: normal; padding: 2px 5px; } td, th { padding: 2px 6px; }
   details > summary { display: none !important; } details.code > pre { padding-top: 8px; }
-  .figure, .svg, tr, details.code { break-inside: avoid; } .html, .wide, pre { overflow: visible; } a { color: inherit; text-decoration: none; }
+  .figure, .svg, tr, details.code { break-inside: avoid; } .html, .svg, .wide, pre { overflow: visible; } a { color: inherit; text-decoration: none; }
   .outputs { padding-left: 0; } .modebar { display: none !important; }
 }
 `;

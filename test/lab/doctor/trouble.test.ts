@@ -262,6 +262,19 @@ test("redacted, nobody's folders and serial numbers are left, whoever they are, 
     "/proc/driver/nvidia/version of redacted on redacted",
   );
   assert.is(clean("/data/alice/topo.xml, alice-2"), "/data/redacted/topo.xml, alice-2");
+  assert.is(clean("C:\\Users\\bob\\x"), "C:\\Users\\redacted\\x");
+  assert.is(
+    clean('{"serialNumber": "1650123"}, serial execution'),
+    '{"serialNumber": "redacted"}, serial execution',
+  );
+  assert.is(
+    clean("10.1.2.3:22 and 10.1.2.3, fe80::a00:27ff:fe4e:66a1"),
+    "IP-redacted-0:22 and IP-redacted-0, IP-redacted-1",
+  );
+  const harmless =
+    "127.0.0.1 535.104.05 libx.so.1.2.3.4 12:34:56 std::chrono::abc ab::cd 0000:1b:00.0 256.1.1.1";
+  assert.is(clean(harmless), harmless);
+  assert.match(clean("4c4c4544-0051-3010-8052-b4c04f4e4d32"), /^UUID-redacted-\d$/);
 });
 
 test("links that lead to no group and no driver are reasons", () =>
