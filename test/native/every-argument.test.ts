@@ -30,7 +30,7 @@ const SETTING = `
   const shape = Float64Array.of(1, 1, 1, 1, 1, 1, 0);
   const good = {
     addon: { availability: [], devices: [], clock: [], peer: [0, 1], prepare: [push()], prepareProbe: [probeRows], alloc: ["device", 0, 64],
-      copy: [o.buffer, 0, o.host, 0, 8], enablePeer: [0, 1], disablePeer: [0, 1], retainContext: [0], nvmlFacts: [0], nvmlState: [0],
+      copy: [o.buffer, 0, o.host, 0, 8], enablePeer: [0, 1], disablePeer: [0, 1], retainContext: [0], releaseKeptMemory: [], nvmlFacts: [0], nvmlState: [0],
       nvmlClocks: [0], nvmlStateLater: [0], nvmlPair: [0, 1], setup: ["malloc", 0, -1, 4096, 0, null], exportMemory: [0, 4096, "ipc"], settle: [o.buffer], limits: [0],
       memory: [0], openEvent: [0, true], openStream: [0], compileSource: [0, source, "a.cu", [], ["touch"]], loadModule: [0, o.image] },
     buffer: { write: [u8(8), 0], read: [8, 0], facts: [], close: [] },
