@@ -1,6 +1,7 @@
 #include "kept_host_memory.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "errors.h"
@@ -21,46 +22,36 @@ KeptHostMemory& KeptHostMemory::instance() {
 
 std::unique_ptr<PinnedMemory> KeptHostMemory::take(const std::shared_ptr<DeviceContext>& context,
                                                    std::size_t bytes, int numaNode) {
-  {
-    const std::lock_guard lock(mutex_);
-    const auto fits = std::find_if(kept_.begin(), kept_.end(), [&](const Kept& kept) {
-      return kept.memory->bytes() == bytes && kept.numaNode == numaNode;
-    });
-    if (fits != kept_.end()) {
-      std::unique_ptr<PinnedMemory> memory = std::move(fits->memory);
-      kept_.erase(fits);
-      bytes_ -= bytes;
-      return memory;
-    }
-    if (kept_.empty()) return std::make_unique<PinnedMemory>(context, bytes);
+  const std::lock_guard lock(mutex_);
+  const auto fits = std::find_if(kept_.begin(), kept_.end(), [&](const Kept& kept) {
+    return kept.memory->bytes() == bytes && kept.numaNode == numaNode;
+  });
+  if (fits != kept_.end()) {
+    std::unique_ptr<PinnedMemory> memory = std::move(fits->memory);
+    kept_.erase(fits);
+    return memory;
   }
   try {
     return std::make_unique<PinnedMemory>(context, bytes);
   } catch (const Failure&) {
-    release();
+    if (kept_.empty()) throw;
+    kept_.clear();
     return std::make_unique<PinnedMemory>(context, bytes);
   }
 }
 
 void KeptHostMemory::give(std::unique_ptr<PinnedMemory> memory, int numaNode) {
-  const std::size_t bytes = memory->bytes();
-  if (bytes < kLeastBytes || bytes > kMostBytes) return;
-  std::vector<Kept> freed;
+  if (memory->bytes() < kLeastBytes || memory->bytes() > kMostBytes) return;
   const std::lock_guard lock(mutex_);
-  while (bytes_ + bytes > kMostBytes) {
-    bytes_ -= kept_.front().memory->bytes();
-    freed.push_back(std::move(kept_.front()));
-    kept_.erase(kept_.begin());
-  }
-  bytes_ += bytes;
   kept_.push_back({std::move(memory), numaNode});
+  const auto sum = [](std::size_t bytes, const Kept& kept) { return bytes + kept.memory->bytes(); };
+  while (std::accumulate(kept_.begin(), kept_.end(), std::size_t{0}, sum) > kMostBytes)
+    kept_.erase(kept_.begin());
 }
 
 void KeptHostMemory::release() {
-  std::vector<Kept> freed;
   const std::lock_guard lock(mutex_);
-  freed.swap(kept_);
-  bytes_ = 0;
+  kept_.clear();
 }
 
 }  // namespace p2p

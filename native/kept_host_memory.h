@@ -22,7 +22,8 @@ class KeptHostMemory {
   // Keeps a block that no work in flight uses; small ones, which cost little, and what goes beyond 1 GiB are
   // freed, the oldest first.
   void give(std::unique_ptr<PinnedMemory> memory, int numaNode);
-  // Frees all that is kept.
+  // Frees all that is kept. Returns only when it is freed, also to a second caller: a process that ends must
+  // not take the driver down beside it.
   void release();
 
  private:
@@ -32,7 +33,6 @@ class KeptHostMemory {
   };
   std::mutex mutex_;
   std::vector<Kept> kept_;  // the oldest first
-  std::size_t bytes_ = 0;   // of all of them
 };
 
 }  // namespace p2p

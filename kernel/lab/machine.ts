@@ -91,7 +91,8 @@ export interface RunOptions {
 /** Samples of the timing pass, no tracer loaded; nanoseconds. One element is an iteration, or what the mode says. */
 export interface Samples {
   /**
-   * `latency`, host: first submit call entered → last sync returned (clock 3, host-observed completion).
+   * `latency`, host: first submit call entered → last sync returned (clock 3, host-observed completion). Where nothing lies between
+   * two iterations, the end of one is the beginning of the next: a few nanoseconds of bookkeeping are in it.
    * `throughput`, device: first start event → last end event of a batch, divided by its iterations.
    * `probe`: mean of one repetition, an access or one way. `setup`, host: the named call.
    */
@@ -215,7 +216,8 @@ export interface GpuState {
 
 /**
  * Every GPU that a program touches, right before and right after its timing pass. Counters, temperature and power of `before`
- * are read while the program is prepared: what verifying it moves is in the difference.
+ * are read while the program is prepared, or are those that a run before it ended with less than 0.1 s ago: what verifying it
+ * moves is in the difference.
  */
 export interface RunState {
   readonly before: readonly GpuState[];

@@ -33,7 +33,13 @@ export function tableBundle(table: TableLike): MimeBundle {
     ]),
   );
   const others = all.filter((name) => !origin.has(name));
-  const empty = total > 0 ? others.filter((name) => isEmpty(table.array(name))) : [];
+  // Whole columns are looked at only where the rows that are shown hold nothing.
+  const empty =
+    total > 0
+      ? others.filter(
+          (name) => rows.every((row) => isBlank(row[name])) && Array.from(table.array(name)).every(isBlank),
+        )
+      : [];
   // A table that holds nothing at all still shows what it would hold.
   const names = empty.length < others.length ? others.filter((name) => !empty.includes(name)) : others;
   const caption = [
@@ -63,8 +69,8 @@ function isConstant(values: ArrayLike<unknown>): boolean {
   return Array.from(values).every((value) => value === first);
 }
 
-function isEmpty(values: ArrayLike<unknown>): boolean {
-  return Array.from(values).every((value) => value === null || value === undefined || value === "");
+function isBlank(value: unknown): boolean {
+  return value === null || value === undefined || value === "";
 }
 
 function html(names: string[], rows: string[][], numeric: boolean[], caption: string, warn: boolean): string {

@@ -33,7 +33,7 @@ import { profilerAttached, profilerWarnings } from "./profiler.js";
 import { Gate, pairsOf, peerAccessOff } from "./verdict/gate.js";
 import { Prober, probeProcess } from "./verdict/prober.js";
 
-/** How long after its last run a machine keeps page-locked memory for the next. */
+/** How long after its last work a machine keeps page-locked memory for the next. */
 const IDLE_MS = 1000;
 
 /** The GPUs of this machine, by the native addon. Runs programs one at a time; a second run waits for the first. */
@@ -97,12 +97,14 @@ export class CudaMachine implements Machine {
 
   /** Verifies the program's bytes, then times it, then traces it if asked. See {@link Machine.run}. */
   run(program: Program, options: RunOptions = {}): Promise<Run> {
+    return this.#inTurn(() => this.#run(program, options));
+  }
+
+  /** One after the other; when nothing is left to do, the machine rests after a while. */
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
     clearTimeout(this.#idle);
-    const turn = this.#queue.then(() => this.#run(program, options));
-    const queue = turn.then(
-      () => undefined,
-      () => undefined,
-    );
+    const turn = this.#queue.then(work);
+    const queue = turn.catch(() => undefined);
     this.#queue = queue;
     void queue.then(() => {
       if (this.#queue === queue && !this.#closed)
@@ -120,7 +122,7 @@ export class CudaMachine implements Machine {
 
   /** See {@link Machine.verdicts}. Waits for its turn, as a run does. */
   verdicts(options: VerdictOptions = {}): Promise<readonly Verdict[]> {
-    const turn = this.#queue.then(async () => {
+    return this.#inTurn(async () => {
       this.#requireOpen();
       const { pairs = pairsOf(this.info.gpus.length), allocators = ALLOCATORS, signal } = options;
       const cells = pairs.flatMap(({ from, to }) => allocators.map((allocator) => ({ from, to, allocator })));
@@ -128,8 +130,6 @@ export class CudaMachine implements Machine {
       await this.#prober.ended();
       return verdicts;
     });
-    this.#queue = turn.catch(() => undefined);
-    return turn;
   }
 
   async close(): Promise<void> {

@@ -85,18 +85,15 @@ export async function litmus(machine: Machine, options: LitmusOptions): Promise<
         flag_new_data_old: early,
         flag_new_data_new: counts?.flagNewDataNew ?? null,
         reaches,
-        verdict:
-          early === null
-            ? null
-            : early > 0
-              ? reaches
-                ? "violation"
-                : "reordered"
-              : reaches
-                ? "ordered"
-                : "luck",
+        verdict: early === null ? null : verdictOf(early > 0, reaches),
         ...probeFields("round_ns", result, machine),
       };
     }),
   );
+}
+
+/** @param reaches whether the fence forbids what was `seen` or not. */
+function verdictOf(seen: boolean, reaches: boolean): string {
+  if (seen) return reaches ? "violation" : "reordered";
+  return reaches ? "ordered" : "luck";
 }

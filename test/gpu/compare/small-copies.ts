@@ -86,7 +86,7 @@ function specs(to: 0 | 1): Spec[] {
       needs: ["loops"],
       rounds: ONE_SHOT_ROUNDS,
       definition:
-        "submit call entered until the wait returned, host clock, median of 4000, each side its own process",
+        "submit call entered (the library: or the wait of the iteration before returned) until the wait returned, host clock, median of 4000, each side its own process",
       async round(bench) {
         const loop = await oneShot(pathOf(bench.loops), 0, to, ONE_SHOT);
         return { ours: await oursOneShotUs(bench, to), theirs: loop.medianNs / 1e3 };
