@@ -6,6 +6,7 @@
 import { readFileSync, rmSync, writeSync } from "node:fs";
 import { MessageChannel } from "node:worker_threads";
 import type { Session } from "../session/index.js";
+import { packedPart } from "../session/packed-program.js";
 import { leadAway } from "./descriptors.js";
 import type { Connection, SocketsData, ToMain, ToSockets } from "./link.js";
 import { Reader } from "./reader.js";
@@ -51,7 +52,8 @@ function connectionOf(file: string | undefined): Connection {
 
 async function openSession(stopping?: SharedArrayBuffer): Promise<Session> {
   try {
-    const { Session } = await import("../session/index.js");
+    const { Session } = await (packedPart<typeof import("../session/index.js")>("session") ??
+      import("../session/index.js"));
     return await Session.create(stopping ? { stopping } : {});
   } catch (error) {
     const why = error instanceof Error ? error : new Error(String(error));

@@ -10,8 +10,8 @@ import { spawnSync } from "node:child_process";
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname } from "node:path";
-import { fileURLToPath, pathToFileURL } from "node:url";
-import type { BuildOptions, Plugin } from "esbuild";
+import { fileURLToPath } from "node:url";
+import { bundle, inLatin, substituting } from "./bundle.js";
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 const snapshot = process.argv[2] ?? here("../../../.p2plab/kernel.snapshot");
@@ -19,43 +19,8 @@ const packed = `${snapshot}.${process.pid}.packed.cjs`;
 const thread = `${snapshot}.${process.pid}.thread.cjs`;
 const script = `${snapshot}.${process.pid}.cjs`;
 const unfinished = `${snapshot}.${process.pid}`;
-/** Says what a snapshot fits, in the words of `start.sh`: the file of Node.js, and what the processor can do. */
-const FITS = `ls -Lis "$1"; grep -m 1 '^flags' /proc/cpuinfo || echo`;
-
-/** Replaces modules by others, and gives each one of the kernel's the address that it has unbundled. */
-function substituting(modules: Readonly<Record<string, { path: string } | { contents: string }>>): Plugin {
-  return {
-    name: "substituting",
-    setup(bundler) {
-      for (const [suffix, substitute] of Object.entries(modules)) {
-        const filter = new RegExp(`${suffix.replace(/[./]/g, "\\$&")}$`);
-        if ("path" in substitute) bundler.onResolve({ filter }, () => substitute);
-        else bundler.onLoad({ filter }, () => substitute);
-      }
-      bundler.onLoad({ filter: /[\\/]dist[\\/]kernel[\\/].*\.js$/ }, ({ path }) => ({
-        contents: readFileSync(path, "utf8").replaceAll(
-          "import.meta.url",
-          JSON.stringify(pathToFileURL(path).href),
-        ),
-      }));
-    },
-  };
-}
-
-async function bundle(entry: string, outfile: string, options: BuildOptions): Promise<void> {
-  const { build } = await import("esbuild");
-  await build({
-    entryPoints: [entry],
-    outfile,
-    bundle: true,
-    platform: "node",
-    format: "cjs",
-    target: "node20",
-    mainFields: ["module", "main"],
-    logLevel: "error",
-    ...options,
-  });
-}
+/** Says what a snapshot fits, in the words of `start.sh`: the folder, the file of Node.js, and what the processor can do. */
+const FITS = `(cd "$2" && pwd -P); ls -Lis "$1"; grep -m 1 '^flags' /proc/cpuinfo || echo`;
 
 /** The module that starts the sockets' thread from its code: nothing has to be read, and few modules to be looked for. */
 function threadOf(code: string): string {
@@ -63,6 +28,15 @@ function threadOf(code: string): string {
   const whole = JSON.stringify(`((require) => { ${code}\n})(${require})`);
   return `import { Worker } from "node:worker_threads";
 export const socketsThread = (options) => new Worker(${whole}, { ...options, eval: true });`;
+}
+
+/** The module of zeromq that finds its compiled part, where it has been found. */
+function zeromqAddon(): string {
+  const require = createRequire(import.meta.url);
+  require("zeromq");
+  const found = Object.keys(require.cache).find((file) => /[\\/]zeromq[\\/].*\.node$/.test(file));
+  if (found === undefined) throw new Error("zeromq loads no compiled part");
+  return `exports.__esModule = true; exports.default = require(${JSON.stringify(found)});`;
 }
 
 function run(program: string, args: readonly string[], env: Record<string, string> = {}): string {
@@ -82,20 +56,23 @@ if (process.platform === "win32") {
     // The library is part of the kernel's one file; cells get it from there.
     await bundle(here("sockets.js"), thread, {
       minify: true,
-      external: ["zeromq"],
-      plugins: [substituting({})],
+      external: ["*.node"],
+      plugins: [substituting({ "/zeromq/lib/load-addon.js": { contents: zeromqAddon() } })],
     });
     await bundle(here("main.js"), packed, {
       // Readers see the names of classes.
       keepNames: true,
-      minifyWhitespace: true,
+      minify: true,
       plugins: [
         substituting({
           "/session/index.js": { path: here("../session/packed.js") },
+          // It is one file already.
+          "/session/packed-program.js": { contents: "export const packedPart = () => null;" },
           "/sockets-thread.js": { contents: threadOf(readFileSync(thread, "utf8")) },
         }),
       ],
     });
+    writeFileSync(packed, inLatin(readFileSync(packed, "utf8")), "latin1");
     await bundle(here("../session/snapshot.js"), script, {
       minify: true,
       // TypeScript finds its library beside itself.
@@ -116,7 +93,7 @@ if (process.platform === "win32") {
     // Node.js calls it experimental: what cannot be started from is not kept.
     run(process.execPath, ["--no-warnings", "--snapshot-blob", unfinished, here("main.js"), "--check"]);
     for (const old of [snapshot, `${snapshot}.started`]) rmSync(old, { force: true });
-    writeFileSync(`${snapshot}.for`, run("sh", ["-c", FITS, "sh", process.execPath]));
+    writeFileSync(`${snapshot}.for`, run("sh", ["-c", FITS, "sh", process.execPath, here("../..")]));
     renameSync(unfinished, snapshot);
   } finally {
     for (const file of [thread, packed, script, unfinished]) rmSync(file, { force: true });

@@ -322,11 +322,13 @@ function endWithParent(): void {
 }
 
 async function start(): Promise<void> {
-  await shell.bind(address(connection.shell_port));
-  await control.bind(address(connection.control_port));
-  await stdin.bind(address(connection.stdin_port));
-  await iopub.bind(address(connection.iopub_port));
-  await heartbeat.bind(address(connection.hb_port));
+  await Promise.all([
+    shell.bind(address(connection.shell_port)),
+    control.bind(address(connection.control_port)),
+    stdin.bind(address(connection.stdin_port)),
+    iopub.bind(address(connection.iopub_port)),
+    heartbeat.bind(address(connection.hb_port)),
+  ]);
   publish("status", { execution_state: "starting" }, {});
   const loops = [
     receive(shell, (message) => dispatch(message, "shell")),

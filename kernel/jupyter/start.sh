@@ -3,8 +3,8 @@
 #
 #     /…/kernel/jupyter/start.sh CONNECTION_FILE /…/node [OPTION…]
 #
-# Node.js ends at once where a snapshot was made by another Node.js, for another processor, or is damaged; and one that is older
-# than the kernel's code holds other code. All but damage is looked for before. A start that did not come as far as the kernel's
+# Node.js ends at once where a snapshot was made by another Node.js, for another processor, or is damaged; one that is older than
+# the kernel's code holds other code, and one of a package that was moved other paths. All but damage is looked for before. A start that did not come as far as the kernel's
 # code leaves its mark: the next one does without the snapshot.
 connection=$1
 shift
@@ -15,10 +15,11 @@ mark=$snapshot.started
 
 fits() {
   [ -z "$NODE_OPTIONS" ] && [ -r "$snapshot" ] || return 1
-  { IFS= read -r node && IFS= read -r processor; } <"$snapshot.for" || return 1
+  { IFS= read -r folder && IFS= read -r node && IFS= read -r processor; } <"$snapshot.for" || return 1
+  [ "$folder" = "$(cd "$root/dist" && pwd -P)" ] || return 1
   [ "$node" = "$(ls -Lis "$1")" ] || return 1
   [ "$processor" = "$(grep -m 1 '^flags' /proc/cpuinfo)" ] || return 1
-  [ -z "$(find "$root/dist/kernel" "$root/node_modules/.package-lock.json" -newer "$snapshot" -print -quit)" ] || return 1
+  [ -z "$(find "$root/dist/kernel" "$root/node_modules/.package-lock.json" -name '*.js*' -newer "$snapshot" -print -quit)" ] || return 1
   if IFS= read -r last <"$mark" && ! kill -0 "$last"; then
     rm -f "$mark"
     return 1

@@ -9,7 +9,7 @@ import {
   type CellRecord,
   type Environment,
   sourceDigest,
-} from "../session/index.js";
+} from "../session/activity.js";
 import type { Notebook, NotebookCell } from "./nbformat.js";
 
 export interface CellByCell {

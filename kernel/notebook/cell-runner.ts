@@ -4,7 +4,7 @@ import { constants } from "node:os";
 import { fileURLToPath } from "node:url";
 import { P2pError } from "../lab/index.js";
 import type { CellOutput } from "../session/index.js";
-import type { Reply, Request } from "./cell-process.js";
+import type { Reply, Request } from "./cell-session.js";
 
 /** A cell that took its process down, or was stopped with it: there is no session to go on with. */
 export class CellProcessEnded extends Error {

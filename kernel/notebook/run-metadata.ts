@@ -1,6 +1,6 @@
 /** What a run leaves in a notebook's metadata under `p2plab`, and what of it a report may believe. */
 import type { lab } from "../lab/index.js";
-import { type Activity, type Environment, environment, p2plabVersion } from "../session/index.js";
+import { type Activity, type Environment, environment, p2plabVersion } from "../session/activity.js";
 import { digestOf } from "./canonical.js";
 import { type CellByCell, cellByCell, hasRecords, isProvenance, listOf } from "./cell-records.js";
 import type { Notebook } from "./nbformat.js";

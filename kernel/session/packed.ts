@@ -6,4 +6,5 @@ import { provide } from "./provided.js";
 
 provide({ arquero, p2plab: library, "p2plab/notebook": notebook });
 
+export { keepCompiledForm } from "./compiled-form.js";
 export { Session } from "./session.js";

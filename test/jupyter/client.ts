@@ -92,13 +92,15 @@ export class KernelClient {
         this.log += text;
       });
     }
-    const routing = { routingId: this.session, linger: 0 };
+    // Tries again at once: ZeroMQ's own 100 to 200 ms between two tries would be counted as the kernel's start.
+    const soon = { linger: 0, reconnectInterval: 2 };
+    const routing = { ...soon, routingId: this.session };
     this.#sockets = {
       shell: new Dealer(routing),
       control: new Dealer(routing),
       stdin: new Dealer(routing),
-      iopub: new Subscriber({ receiveHighWaterMark: 0, linger: 0 }),
-      heartbeat: new Request({ linger: 0 }),
+      iopub: new Subscriber({ ...soon, receiveHighWaterMark: 0 }),
+      heartbeat: new Request(soon),
     };
     for (const [name, socket] of Object.entries(this.#sockets)) {
       socket.connect(`tcp://127.0.0.1:${connection[`${name === "heartbeat" ? "hb" : name}_port` as never]}`);

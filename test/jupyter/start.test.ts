@@ -106,13 +106,21 @@ if (process.platform === "win32") {
     startsWith(false, { NODE_OPTIONS: "--max-old-space-size=3000" }),
   );
 
-  start("a snapshot for another Node.js or another processor is not used", async () => {
-    const [node, processor] = readFileSync(`${snapshot}.for`, "utf8").split("\n");
-    for (const other of [`1 ${node}\n${processor}\n`, `${node}\n${processor} more\n`, `${node}`, ""]) {
-      writeFileSync(`${snapshot}.for`, other);
+  start("a snapshot for another Node.js, another processor or another folder is not used", async () => {
+    const fits = readFileSync(`${snapshot}.for`, "utf8");
+    const [folder, node, processor] = fits.split("\n");
+    const others = [
+      [`${folder}/moved`, node, processor],
+      [folder, `1 ${node}`, processor],
+      [folder, node, `${processor} more`],
+      [folder, node],
+      [],
+    ];
+    for (const other of others) {
+      writeFileSync(`${snapshot}.for`, other.map((line) => `${line}\n`).join(""));
       await startsWith(false);
     }
-    writeFileSync(`${snapshot}.for`, `${node}\n${processor}\n`);
+    writeFileSync(`${snapshot}.for`, fits);
     await startsWith(true);
   });
 

@@ -1,5 +1,6 @@
 /** A Chromium on this machine that prints pages and draws figures. */
 import { existsSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import { delimiter, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Browser, Page } from "playwright-core";
@@ -93,7 +94,7 @@ export async function withPage<T>(html: string, what: string, use: (page: Page) 
 
 /** Loaded only here: nobody else pays for it. */
 async function launch(executablePath: string): Promise<Browser> {
-  const { chromium } = await import("playwright-core");
+  const { chromium } = createRequire(import.meta.url)("playwright-core") as typeof import("playwright-core");
   // Chromium's sandbox refuses to work for root, which containers run as.
   const args = process.getuid?.() === 0 ? ["--no-sandbox"] : [];
   return await chromium.launch({ executablePath, args, timeout: DEADLINE_MS });
