@@ -71,9 +71,13 @@ export function shown(value: unknown): string {
   if (typeof value === "string") return JSON.stringify(value.length > 60 ? `${value.slice(0, 60)}…` : value);
   if (typeof value === "function") return "a function";
   if (typeof value !== "object" || value === null) return String(value);
-  if (Array.isArray(value)) return `a list of ${value.length}`;
-  const { name } = (value.constructor as { name?: unknown } | undefined) ?? {};
-  return typeof name === "string" && name !== "Object" && name !== "" ? `a ${name}` : "an object";
+  try {
+    if (Array.isArray(value)) return `a list of ${value.length}`;
+    const { name } = (value.constructor as { name?: unknown } | undefined) ?? {};
+    return typeof name === "string" && name !== "Object" && name !== "" ? `a ${name}` : "an object";
+  } catch {
+    return "an object whose properties throw";
+  }
 }
 
 /** The text of whatever was thrown, for messages that wrap a cause. */

@@ -1,4 +1,4 @@
-import { P2pError } from "../errors.js";
+import { P2pError, shown } from "../errors.js";
 
 /** Types of elements, as Rust and WebGPU write them. */
 export type ElementType = "i8" | "u8" | "i16" | "u16" | "i32" | "u32" | "i64" | "u64" | "f32" | "f64";
@@ -45,10 +45,10 @@ export class CudaArray<T extends ElementType, B extends Bytes = Bytes> {
   readonly type: T;
 
   constructor(buffer: B, type: T) {
-    if (!(type in ARRAYS)) {
+    if (typeof type !== "string" || !Object.hasOwn(ARRAYS, type)) {
       throw new P2pError(
         "usage",
-        `no type of elements: ${JSON.stringify(type)}`,
+        `no type of elements: ${shown(type)}`,
         `Types: ${Object.keys(ARRAYS).join(", ")}.`,
       );
     }
@@ -74,6 +74,9 @@ export class CudaArray<T extends ElementType, B extends Bytes = Bytes> {
 
   /** Copies elements in, from `index` on. A number that the type does not hold is a `usage` error. */
   write(values: Iterable<ElementOf<T>>, index = 0): this {
+    if (typeof (values as Iterable<unknown> | null | undefined)?.[Symbol.iterator] !== "function") {
+      throw new P2pError("usage", `array.write: the values are ${shown(values)}`, "Give a list: [1, 2, 3].");
+    }
     const list = [...values];
     this.#requireInside(index, list.length);
     if (list.length === 0) return this;
@@ -87,6 +90,7 @@ export class CudaArray<T extends ElementType, B extends Bytes = Bytes> {
   }
 
   get(index: number): ElementOf<T> {
+    this.#requireInside(index, 1);
     return this.read(index, 1)[0] as ElementOf<T>;
   }
 
@@ -118,7 +122,9 @@ export class CudaArray<T extends ElementType, B extends Bytes = Bytes> {
     }
     throw new P2pError(
       "usage",
-      `elements ${index} to ${index + count} are not inside an array of ${this.length}`,
+      typeof index === "number" && typeof count === "number"
+        ? `elements ${index} to ${index + count} are not inside an array of ${this.length}`
+        : `there are no ${shown(count)} elements from ${shown(index)} on`,
       "Count elements from 0 and stay inside the buffer.",
     );
   }
@@ -135,7 +141,7 @@ export class CudaArray<T extends ElementType, B extends Bytes = Bytes> {
       return;
     throw new P2pError(
       "usage",
-      `${typeof value === "bigint" ? `${value}n` : JSON.stringify(value)} is no ${this.type}`,
+      `${typeof value === "bigint" ? `${value}n` : shown(value)} is no ${this.type}`,
       wide ? "64-bit whole numbers are bigints: 5n." : "Give a number that the type holds.",
     );
   }

@@ -2,6 +2,7 @@ import type { NativeBuffer, NativeMemoryKind } from "../native-binding.js";
 import { type Bytes, formatBytes, parseBytes } from "../units.js";
 import { call } from "./addon.js";
 import { CudaArray, type ElementType } from "./array.js";
+import { expectFlag, expectInstance, expectNumber, expectOptions } from "./expect.js";
 
 /** Memory of a GPU; its content is undefined. */
 export function alloc(gpu: number, bytes: Bytes): CudaBuffer {
@@ -16,7 +17,10 @@ export function hostAlloc(
   bytes: Bytes,
   options: { pinned?: boolean; registered?: boolean } = {},
 ): CudaBuffer {
+  expectOptions(options, ["pinned", "registered"], "cuda.hostAlloc");
   const { pinned = true, registered = false } = options;
+  expectFlag(pinned, "cuda.hostAlloc", "pinned");
+  expectFlag(registered, "cuda.hostAlloc", "registered");
   const kind = registered ? "registered" : pinned ? "pinned" : "pageable";
   return new CudaBuffer(call((addon) => addon.alloc(kind, -1, parseBytes(bytes))));
 }
@@ -52,15 +56,30 @@ export interface CopyOffsets {
   srcOffset?: number;
 }
 
-/** How many bytes a copy moves when it names none: all of the smaller stretch. */
-export function copyLength(
+/**
+ * Where a copy begins and how many bytes it moves; when it names none, all of the smaller stretch.
+ * @throws P2pError `usage` for what is no buffer, size or offset.
+ */
+export function copyStretch(
   dst: CudaBuffer,
   src: CudaBuffer,
   bytes: Bytes | undefined,
   offsets: CopyOffsets,
-): number {
+  who: string,
+): { length: number; dstOffset: number; srcOffset: number } {
+  expectBuffer(dst, who, "the destination");
+  expectBuffer(src, who, "the source");
+  expectOptions(offsets, ["dstOffset", "srcOffset"], who);
   const { dstOffset = 0, srcOffset = 0 } = offsets;
-  return bytes === undefined ? Math.min(dst.bytes - dstOffset, src.bytes - srcOffset) : parseBytes(bytes);
+  expectNumber(dstOffset, who, "dstOffset");
+  expectNumber(srcOffset, who, "srcOffset");
+  const rest = Math.min(dst.bytes - dstOffset, src.bytes - srcOffset);
+  return { length: bytes === undefined ? rest : parseBytes(bytes), dstOffset, srcOffset };
+}
+
+/** @throws P2pError `usage` unless the value is a buffer. */
+export function expectBuffer(value: unknown, who: string, what = "the buffer"): asserts value is CudaBuffer {
+  expectInstance(value, CudaBuffer, who, what, "Give a buffer of cuda.alloc() or cuda.hostAlloc().");
 }
 
 /**
@@ -68,8 +87,7 @@ export function copyLength(
  * @param bytes all of the smaller buffer when left out.
  */
 export function copy(dst: CudaBuffer, src: CudaBuffer, bytes?: Bytes, offsets: CopyOffsets = {}): void {
-  const { dstOffset = 0, srcOffset = 0 } = offsets;
-  const length = copyLength(dst, src, bytes, offsets);
+  const { length, dstOffset, srcOffset } = copyStretch(dst, src, bytes, offsets, "cuda.copy");
   call((addon) => addon.copy(dst.native, dstOffset, src.native, srcOffset, length));
 }
 
@@ -124,8 +142,16 @@ export class CudaBuffer {
     return new CudaArray(this, type);
   }
 
-  /** Copies the memory of a typed array, DataView or ArrayBuffer in, at an offset in bytes. */
+  /**
+   * Copies the memory of a typed array, DataView or ArrayBuffer in, at an offset in bytes.
+   * @throws P2pError `usage` for other data, and for what does not lie inside the buffer.
+   */
   write(data: ArrayBufferView | ArrayBuffer, offset = 0): this {
+    if (!ArrayBuffer.isView(data)) {
+      const how =
+        'Give a typed array, DataView or ArrayBuffer; lists of numbers: buffer.as("f32").write([…]).';
+      expectInstance(data, ArrayBuffer, "buffer.write", "the data", how);
+    }
     const bytes = ArrayBuffer.isView(data)
       ? new Uint8Array(data.buffer, data.byteOffset, data.byteLength)
       : new Uint8Array(data);

@@ -1,7 +1,7 @@
-import { P2pError } from "../errors.js";
+import { P2pError, shown } from "../errors.js";
 import type { NativeGraph } from "../native-binding.js";
 import { call } from "./addon.js";
-import { type CudaStream, capturing } from "./stream.js";
+import { type CudaStream, capturing, expectStream } from "./stream.js";
 
 /**
  * Makes a graph of what a function submits to a stream: launches, copies and fills with that stream, and on other streams
@@ -13,6 +13,14 @@ import { type CudaStream, capturing } from "./stream.js";
  * @param submit runs once, at once; it may not be asynchronous.
  */
 export function graph(stream: CudaStream, submit: (stream: CudaStream) => void): CudaGraph {
+  expectStream(stream, "cuda.graph");
+  if (typeof submit !== "function") {
+    throw new P2pError(
+      "usage",
+      `cuda.graph: what is to be captured is ${shown(submit)}`,
+      "Give a function that submits it: cuda.graph(stream, () => { … }).",
+    );
+  }
   call(() => stream.native.beginCapture());
   let native: NativeGraph | null = null;
   try {
@@ -59,6 +67,7 @@ export class CudaGraph {
 
   /** Submits all of it and returns at once; default to the stream that it was captured from. */
   launch(stream: CudaStream = this.#stream): void {
+    expectStream(stream, "graph.launch");
     call(() => stream.native.launchGraph(this.native));
   }
 

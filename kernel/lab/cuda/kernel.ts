@@ -1,12 +1,13 @@
-import { P2pError } from "../errors.js";
+import { P2pError, shown } from "../errors.js";
 import { interruptSignal } from "../interrupt.js";
 import type { KernelFacts, NativeArgument, NativeKernel } from "../native-binding.js";
 import { type Bytes, parseBytes } from "../units.js";
 import { call, DEADLINE_MS, later } from "./addon.js";
 import { CudaArray, type ElementType } from "./array.js";
 import { CudaBuffer } from "./buffer.js";
+import { expectGpu, expectSignal } from "./expect.js";
 import { KernelTiming } from "./kernel-timing.js";
-import { type CudaStream, ownStream, type WaitOptions } from "./stream.js";
+import { type CudaStream, expectStream, expectWait, ownStream, type WaitOptions } from "./stream.js";
 
 /** One to three dimensions: `256`, `[16, 16]`, `[8, 8, 4]`. */
 export type Extent =
@@ -51,6 +52,8 @@ export interface TimeOptions extends Omit<LaunchOptions, "stream"> {
   signal?: AbortSignal;
 }
 
+const LAUNCH_NAMES = ["grid", "block", "shared", "gpu"];
+
 /** Gives the kernel of a GPU, loaded when it is first asked for. */
 export type KernelLoader = (gpu: number) => NativeKernel;
 
@@ -86,7 +89,10 @@ export class CudaKernel {
    * @throws P2pError `usage` naming the argument or dimension that is wrong; CudaError when the kernel failed.
    */
   launch(options: LaunchOptions, ...args: KernelArgument[]): void {
+    expectWait(options, [...LAUNCH_NAMES, "stream"], "kernel.launch");
     const { stream } = options;
+    if (stream !== undefined) expectStream(stream, "kernel.launch");
+    if (options.gpu !== undefined) expectGpu(options.gpu, "kernel.launch");
     const gpu = options.gpu ?? stream?.gpu ?? this.#gpuFor(args);
     const kernel = this.#on(gpu);
     const shape = shapeOf(options);
@@ -97,10 +103,13 @@ export class CudaKernel {
     }
     const own = ownStream(gpu);
     call((addon) => {
-      for (const arg of args) if (arg instanceof CudaBuffer) addon.settle(arg.native);
+      for (const arg of args) {
+        const buffer = bufferOf(arg);
+        if (buffer) addon.settle(buffer.native);
+      }
       own.native.launch(kernel, shape, values);
     });
-    own.sync(options);
+    own.sync(options.deadlineMs === undefined ? {} : { deadlineMs: options.deadlineMs });
   }
 
   /**
@@ -108,6 +117,8 @@ export class CudaKernel {
    * @returns median and samples in nanoseconds, beside what the events take by themselves.
    */
   async time(options: TimeOptions, ...args: KernelArgument[]): Promise<KernelTiming> {
+    expectWait(options, [...LAUNCH_NAMES, "repetitions", "warmup", "signal"], "kernel.time");
+    expectSignal(options.signal, "kernel.time");
     const { repetitions = 100, warmup = 3, deadlineMs = DEADLINE_MS } = options;
     const kernel = this.#on(options.gpu ?? this.#gpuFor(args));
     const signal = options.signal ?? interruptSignal();
@@ -154,27 +165,34 @@ export class CudaKernel {
   #gpuFor(args: readonly KernelArgument[]): number {
     if (this.#gpu !== null) return this.#gpu;
     for (const arg of args) {
-      const buffer = arg instanceof CudaArray ? arg.buffer : arg;
-      if (buffer instanceof CudaBuffer && buffer.gpu !== null) return buffer.gpu;
+      const gpu = bufferOf(arg)?.gpu ?? null;
+      if (gpu !== null) return gpu;
     }
     return 0;
   }
 
   #on(gpu: number): NativeKernel {
     if (this.#closed) throw new P2pError("usage", `the kernel ${this.name} is closed`, "Compile it again.");
+    expectGpu(gpu, this.name);
     const kernel = this.#loaded.get(gpu) ?? call(() => this.#load(gpu));
     this.#loaded.set(gpu, kernel);
     return kernel;
   }
 }
 
+/** The buffer that an argument names; null for other arguments. */
+function bufferOf(arg: KernelArgument): CudaBuffer | null {
+  const buffer = arg instanceof CudaArray ? arg.buffer : arg;
+  return buffer instanceof CudaBuffer ? buffer : null;
+}
+
 function nativeArgument(arg: KernelArgument): NativeArgument {
-  if (arg instanceof CudaBuffer) return arg.native;
-  if (arg instanceof CudaArray) return (arg.buffer as CudaBuffer).native;
+  const buffer = bufferOf(arg);
+  if (buffer) return buffer.native;
   if (arg === null) return 0n;
   if (ArrayBuffer.isView(arg)) return new Uint8Array(arg.buffer, arg.byteOffset, arg.byteLength);
   if (arg instanceof ArrayBuffer) return new Uint8Array(arg);
-  return arg;
+  return arg as number | bigint | boolean;
 }
 
 function shapeOf({ grid, block, shared }: LaunchOptions): Float64Array {
@@ -188,7 +206,7 @@ function threeOf(what: string, extent: Extent): number[] {
   if (list.length < 1 || list.length > 3 || !whole) {
     throw new P2pError(
       "usage",
-      `${what} is ${JSON.stringify(extent)}, not one to three whole numbers from 1 on`,
+      `${what} is ${Array.isArray(extent) ? `[${extent.map(shown).join(",")}]` : shown(extent)}, not one to three whole numbers from 1 on`,
       `Write ${what}: 256 or ${what}: [16, 16].`,
     );
   }

@@ -1,6 +1,7 @@
-import { CompileError, P2pError } from "../errors.js";
+import { CompileError, P2pError, shown } from "../errors.js";
 import type { NativeCompiled, NativeModule } from "../native-binding.js";
 import { call } from "./addon.js";
+import { expectGpu, expectOptions, expectText } from "./expect.js";
 import { CudaKernel } from "./kernel.js";
 import {
   kernelsOfPtx,
@@ -24,12 +25,15 @@ export interface KernelOptions {
   parameters?: readonly ParameterType[];
 }
 
+const MODULE_NAMES = ["gpu", "file", "options"];
+
 /**
  * Device code: CUDA C++ source, compiled by NVRTC for the GPU's architecture; or PTX text; or the bytes of a cubin or fat
  * binary.
  * @throws CompileError with NVRTC's log; P2pError `not-available` when a source is given and there is no NVRTC.
  */
 export function module(code: string | Uint8Array, options: ModuleOptions = {}): CudaModule {
+  expectOptions(options, MODULE_NAMES, "cuda.module");
   return new CudaModule(code, options);
 }
 
@@ -46,6 +50,8 @@ export function compile(
   name: string,
   options: ModuleOptions & KernelOptions = {},
 ): CudaKernel {
+  expectText(name, "cuda.compile", "the name of the kernel");
+  expectOptions(options, [...MODULE_NAMES, "parameters"], "cuda.compile");
   const own = new CudaModule(code, options, name);
   try {
     return own.kernel(name, options, () => own.close());
@@ -88,6 +94,7 @@ export class CudaModule {
         "Give CUDA C++ source, PTX text, or the bytes of a cubin.",
       );
     }
+    expectModuleOptions(options);
     this.#code = code;
     this.#options = options;
     const ptx = typeof code === "string" && /^\s*\.version\s/m.test(code);
@@ -109,6 +116,7 @@ export class CudaModule {
    * @throws P2pError `usage` when there is no such kernel or a type is not known.
    */
   kernel(name: string, options: KernelOptions = {}, onClose?: () => void): CudaKernel {
+    expectText(name, "module.kernel", "the name");
     if (this.#closed) throw new P2pError("usage", "the module is closed", "Compile it again.");
     const parameters = this.#parametersOf(name, options.parameters);
     const texts = parameters.map(({ text }) => text);
@@ -223,4 +231,16 @@ export class CudaModule {
       'Name one of them; an instance of a template as C++ writes it: "scale<float>".',
     );
   }
+}
+
+function expectModuleOptions({ gpu, file, options }: ModuleOptions): void {
+  if (gpu !== undefined) expectGpu(gpu, "cuda.compile");
+  if (file !== undefined) expectText(file, "cuda.compile", "file");
+  if (options === undefined) return;
+  if (Array.isArray(options) && options.every((option) => typeof option === "string")) return;
+  throw new P2pError(
+    "usage",
+    `cuda.compile: options are ${shown(options)}`,
+    'Give a list of texts: ["-DN=4", "--use_fast_math"].',
+  );
 }

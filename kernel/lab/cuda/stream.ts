@@ -3,7 +3,8 @@ import { interruptSignal } from "../interrupt.js";
 import type { NativeEvent, NativeStream } from "../native-binding.js";
 import type { Bytes } from "../units.js";
 import { call, DEADLINE_MS, later } from "./addon.js";
-import { type CopyOffsets, type CudaBuffer, copyLength } from "./buffer.js";
+import { type CopyOffsets, type CudaBuffer, copyStretch, expectBuffer } from "./buffer.js";
+import { expectFlag, expectInstance, expectNumber, expectOptions, expectSignal } from "./expect.js";
 
 /** A stream of a GPU: what is submitted to it runs in order, beside everything on other streams. */
 export function stream(gpu = 0): CudaStream {
@@ -12,6 +13,8 @@ export function stream(gpu = 0): CudaStream {
 
 /** An event of a GPU; with timing unless `timing: false`. */
 export function event(gpu = 0, options: { timing?: boolean } = {}): CudaEvent {
+  expectOptions(options, ["timing"], "cuda.event");
+  expectFlag(options.timing, "cuda.event", "timing");
   return new CudaEvent(call((addon) => addon.openEvent(gpu, options.timing ?? true)));
 }
 
@@ -66,6 +69,7 @@ export function ownStream(gpu: number): CudaStream {
  * @param value a whole number of the element's width, from 0 on.
  */
 export function memset(buffer: CudaBuffer, value: number, options: FillOptions = {}): void {
+  expectBuffer(buffer, "cuda.memset");
   const on = ownStream(buffer.gpu ?? 0);
   call((addon) => addon.settle(buffer.native));
   on.fill(buffer, value, options).sync();
@@ -89,6 +93,7 @@ export class CudaStream {
 
   /** Waits until everything submitted is done, holding up everything else in the notebook; see {@link done}. */
   sync(options: WaitOptions = {}): this {
+    expectWait(options, [], "stream.sync");
     call(() => this.native.sync(options.deadlineMs ?? DEADLINE_MS));
     return this;
   }
@@ -98,6 +103,8 @@ export class CudaStream {
    * @param options.signal ends the wait with `cancelled`; default the notebook's Stop. The work itself goes on.
    */
   async done(options: WaitOptions & { signal?: AbortSignal } = {}): Promise<void> {
+    expectWait(options, ["signal"], "stream.done");
+    expectSignal(options.signal, "stream.done");
     const signal = options.signal ?? interruptSignal();
     const stop = () => this.native.cancel();
     const done = later(async () => {
@@ -113,27 +120,32 @@ export class CudaStream {
 
   /** Records an event behind what was submitted so far: the one given, or a new one. */
   record(mark: CudaEvent = event(this.gpu)): CudaEvent {
+    expectEvent(mark, "stream.record");
     call(() => this.native.record(mark.native));
     return mark;
   }
 
   /** Lets what is submitted from here on wait for an event, of whatever stream or GPU. */
   wait(mark: CudaEvent): this {
+    expectEvent(mark, "stream.wait");
     call(() => this.native.wait(mark.native));
     return this;
   }
 
   /** Submits a copy and returns at once. Host memory must be page-locked. */
   copy(dst: CudaBuffer, src: CudaBuffer, bytes?: Bytes, offsets: CopyOffsets = {}): this {
-    const { dstOffset = 0, srcOffset = 0 } = offsets;
-    const length = copyLength(dst, src, bytes, offsets);
+    const { length, dstOffset, srcOffset } = copyStretch(dst, src, bytes, offsets, "stream.copy");
     call(() => this.native.copy(dst.native, dstOffset, src.native, srcOffset, length));
     return this;
   }
 
   /** Submits a {@link memset} and returns at once. */
   fill(buffer: CudaBuffer, value: number, options: FillOptions = {}): this {
+    expectBuffer(buffer, "stream.fill");
+    expectOptions(options, ["width", "offset", "count"], "stream.fill");
     const { width = 1, offset = 0 } = options;
+    expectNumber(width, "stream.fill", "width");
+    expectNumber(offset, "stream.fill", "offset");
     const count = options.count ?? Math.floor((buffer.bytes - offset) / width);
     call(() => this.native.fill(buffer.native, offset, width, value, count));
     return this;
@@ -166,6 +178,7 @@ export class CudaEvent {
 
   /** Records it behind what was submitted to a stream so far. */
   record(on: CudaStream): this {
+    expectStream(on, "event.record");
     on.record(this);
     return this;
   }
@@ -177,6 +190,7 @@ export class CudaEvent {
 
   /** Waits until the GPU passed it. */
   sync(options: WaitOptions = {}): this {
+    expectWait(options, [], "event.sync");
     call(() => this.native.sync(options.deadlineMs ?? DEADLINE_MS));
     return this;
   }
@@ -187,6 +201,7 @@ export class CudaEvent {
    * @throws P2pError `usage` when one lacks timing, was never recorded, is of another GPU, or was not reached yet.
    */
   elapsedNs(since: CudaEvent): number {
+    expectEvent(since, "event.elapsedNs");
     return call(() => this.native.elapsedNs(since.native));
   }
 
@@ -198,4 +213,19 @@ export class CudaEvent {
   [Symbol.dispose](): void {
     this.close();
   }
+}
+
+/** @throws P2pError `usage` unless the value is a stream. */
+export function expectStream(value: unknown, who: string): asserts value is CudaStream {
+  expectInstance(value, CudaStream, who, "the stream", "Give one of cuda.stream().");
+}
+
+function expectEvent(value: unknown, who: string): asserts value is CudaEvent {
+  expectInstance(value, CudaEvent, who, "the event", "Give one of cuda.event() or stream.record().");
+}
+
+/** @throws P2pError `usage` unless they are options of a wait, or of what takes these names beside. */
+export function expectWait(options: WaitOptions, names: readonly string[], who: string): void {
+  expectOptions(options, ["deadlineMs", ...names], who);
+  if (options.deadlineMs !== undefined) expectNumber(options.deadlineMs, who, "deadlineMs");
 }
