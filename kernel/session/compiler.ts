@@ -6,6 +6,7 @@ import { statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type ts from "typescript";
 import { packagePath } from "../lab/index.js";
+import { ModuleLookups, remembered } from "./lookups.js";
 import { forwardTypeScriptLookups, preloadedPackages } from "./packages.js";
 import { PRELOAD } from "./preload.js";
 import { documents, tsc } from "./typescript.js";
@@ -52,6 +53,8 @@ export class Compiler {
   /** Of files that do not change under a running session. */
   readonly #versions = new Map<string, string>();
   readonly #modules = new Set<string>();
+  readonly #preloaded = new Map<string, ts.ResolvedModuleWithFailedLookupLocations>();
+  readonly #lookups: ModuleLookups;
   #options: ts.CompilerOptions;
   /** Whether Node.js's types are known: two thirds of all that TypeScript has to read, and many cells need none of it. */
   #isWhole = false;
@@ -71,6 +74,7 @@ export class Compiler {
       this.#isWhole = true;
       this.#options.lib = [...(this.#options.lib ?? []), "lib.dom.d.ts", "lib.dom.iterable.d.ts"];
     }
+    this.#lookups = new ModuleLookups(this.#cwd);
     this.#service = tsc.createLanguageService(this.#host(), documents);
   }
 
@@ -82,7 +86,7 @@ export class Compiler {
     const readFile = (path: string, encoding?: string) =>
       this.#texts.get(path)?.text ?? system.readFile(path, encoding);
     const library = dirname(tsc.getDefaultLibFilePath(this.#options));
-    return {
+    const host: ts.LanguageServiceHost = {
       getCompilationSettings: () => this.#options,
       getScriptFileNames: () => [...this.#common, this.#earlierFile, this.cellFile, ...this.#modules],
       getProjectVersion: () => String(this.#changes),
@@ -108,7 +112,24 @@ export class Compiler {
       getDirectories: system.getDirectories,
       realpath: (path) => (this.#texts.has(path) ? path : (system.realpath?.(path) ?? path)),
       readDirectory: system.readDirectory,
+      resolveModuleNameLiterals: (literals, file, redirected, options, from) => {
+        const cache = this.#lookups.of(this.#changes, this.#options);
+        return literals.map((literal) => {
+          const mode = tsc.getModeForUsageLocation(from, literal, options);
+          const look = () =>
+            tsc.resolveModuleName(literal.text, file, options, host, cache, redirected, mode);
+          if (file !== this.#earlierFile || !(literal.text in PRELOAD)) return look();
+          // What every session has from its beginning stays what it is.
+          const known = this.#preloaded.get(literal.text) ?? look();
+          if (known.resolvedModule) this.#preloaded.set(literal.text, known);
+          return known;
+        });
+      },
     };
+    // TypeScript's types leave it out: without, each program looks anew for what kind of module every file is.
+    return Object.assign(host, {
+      getModuleResolutionCache: () => this.#lookups.of(this.#changes, this.#options),
+    });
   }
 
   /** Files of the notebook's own may change under a running session; installed packages and TypeScript's library do not. */
@@ -243,20 +264,6 @@ export class Compiler {
     this.#service.dispose();
     this.#snapshots.clear();
   }
-}
-
-/**
- * Asks once for what does not change under a running session: what is there, outside of the notebook's folder, stays there. TypeScript
- * asks again for each program, hundreds of times.
- */
-function remembered(ask: (path: string) => boolean, cwd: string): (path: string) => boolean {
-  const found = new Set<string>();
-  return (path) => {
-    if (found.has(path)) return true;
-    if (!ask(path)) return false;
-    if (!path.startsWith(`${cwd}/`)) found.add(path);
-    return true;
-  };
 }
 
 /** A file's text, read when it has to be parsed: most are parsed already where the process began from a snapshot. */
