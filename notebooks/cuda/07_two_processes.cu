@@ -1,9 +1,10 @@
 // Chapter 07: two processes, one allocation. The owner allocates on GPU 1 and hands over names of its memory: 64 bytes of
 // CUDA IPC, and a file descriptor of virtual memory, sent over a Unix socket. The other process opens both and copies into
-// them from GPU 0; the owner then looks whether the bytes are there.
+// them from GPU 0; the owner then looks whether the bytes are there. A control tells what of the difference is the other
+// process being there at all: the same copy into memory of the copying process, before the owner touches a GPU and beside it.
 // Build and run on a machine with two GPUs that grant each other peer access:
 //   nvcc -O2 -std=c++17 -o 07_two_processes 07_two_processes.cu -lcuda && ./07_two_processes
-// Prints what opening costs against one copy. Exits with 1 when a call fails or the owner sees wrong bytes.
+// Prints what opening costs, and what a copy costs each way. Exits with 1 when a call fails or the owner sees wrong bytes.
 #include <cuda.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -121,6 +122,25 @@ static double copy_us(CUdeviceptr destination, CUdeviceptr source, CUstream stre
   return times[times.size() / 2];
 }
 
+struct Destination {
+  const char *name;
+  CUdeviceptr memory;
+  std::vector<double> us;
+};
+
+// Times the destinations in turn, in several rounds, so that what drifts meanwhile does not count for one of them.
+static void time_in_turn(std::vector<Destination> &destinations, CUdeviceptr source, CUstream stream, size_t bytes) {
+  for (int round = 0; round < 5; ++round) {
+    for (Destination &destination : destinations)
+      destination.us.push_back(copy_us(destination.memory, source, stream, bytes));
+  }
+  for (Destination &destination : destinations) {
+    std::sort(destination.us.begin(), destination.us.end());
+    std::printf("copy of %9zu bytes into %-34s %8.2f us (%.2f to %.2f)\n", bytes, destination.name,
+                destination.us[destination.us.size() / 2], destination.us.front(), destination.us.back());
+  }
+}
+
 static bool holds(CUdeviceptr memory, unsigned char byte) {
   std::vector<unsigned char> seen(kBytes);
   CHECK(cuMemcpyDtoH(seen.data(), memory, kBytes));
@@ -128,6 +148,8 @@ static bool holds(CUdeviceptr memory, unsigned char byte) {
 }
 
 static int owner(int socket) {
+  char alone = 0;
+  require(read(socket, &alone, 1) == 1, "the other process ended before it had timed its own copy");
   CHECK(cuInit(0));
   use(1);
   Names names{};
@@ -161,12 +183,29 @@ static int owner(int socket) {
 static int user(int socket) {
   CHECK(cuInit(0));
   use(0);
-  Names names{};
-  const int file = receive_names(socket, names);
   CUstream stream;
   CHECK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
   CUdeviceptr source;
   CHECK(cuMemAlloc(&source, kBytes));
+  CHECK(cuMemsetD8Async(source, kIpcByte, kBytes, stream));
+
+  // The control: memory of this process on the owner's GPU, mapped for GPU 0 as the imported memory will be.
+  const CUmemAllocationProp properties = shareable_on(1);
+  size_t unit;
+  CHECK(cuMemGetAllocationGranularity(&unit, &properties, CU_MEM_ALLOC_GRANULARITY_MINIMUM));
+  const size_t own_bytes = (kBytes + unit - 1) / unit * unit;
+  CUmemGenericAllocationHandle own_memory;
+  CHECK(cuMemCreate(&own_memory, own_bytes, &properties, 0));
+  const CUdeviceptr own = map_for(own_memory, own_bytes, {0, 1});
+  for (const size_t bytes : {size_t{8}, kBytes}) {
+    std::vector<Destination> alone{{"own memory, no other process", own, {}}};
+    time_in_turn(alone, source, stream, bytes);
+  }
+
+  const char go = 1;
+  require(write(socket, &go, 1) == 1, "the owner is gone");
+  Names names{};
+  const int file = receive_names(socket, names);
 
   auto begin = std::chrono::steady_clock::now();
   CUdeviceptr opened;
@@ -187,10 +226,11 @@ static int user(int socket) {
   const CUdeviceptr mapped = map_for(memory, names.mappedBytes, {0, 1});
   std::printf("%-44s %10.1f us\n", "reserve, map and grant access", us_of(begin));
 
-  CHECK(cuMemsetD8Async(source, kIpcByte, kBytes, stream));
   for (const size_t bytes : {size_t{8}, kBytes}) {
-    std::printf("copy of %9zu bytes, memory opened by IPC %8.2f us", bytes, copy_us(opened, source, stream, bytes));
-    std::printf(", by descriptor %8.2f us\n", copy_us(mapped, source, stream, bytes));
+    std::vector<Destination> beside{{"own memory, beside the owner", own, {}},
+                                    {"the owner's memory, by descriptor", mapped, {}},
+                                    {"the owner's memory, by IPC", opened, {}}};
+    time_in_turn(beside, source, stream, bytes);
   }
   CHECK(cuMemsetD8Async(source, kFileByte, kBytes, stream));
   CHECK(cuMemcpyAsync(mapped, source, kBytes, stream));
@@ -200,6 +240,9 @@ static int user(int socket) {
   CHECK(cuMemUnmap(mapped, names.mappedBytes));
   CHECK(cuMemAddressFree(mapped, names.mappedBytes));
   CHECK(cuMemRelease(memory));
+  CHECK(cuMemUnmap(own, own_bytes));
+  CHECK(cuMemAddressFree(own, own_bytes));
+  CHECK(cuMemRelease(own_memory));
   CHECK(cuMemFree(source));
   CHECK(cuStreamDestroy(stream));
   close(file);

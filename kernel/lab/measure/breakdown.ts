@@ -279,7 +279,7 @@ function rowsOf(
         entry.reason ??
         (fit
           ? null
-          : `setup and link need engine times of ${LEAST_POINTS} sizes, ${judged.filter((e) => e.parts).length} could be had`),
+          : `setup and link need engine times of ${LEAST_POINTS} sizes, ${timed(judged).length} could be had`),
       ...provenanceFields(run?.provenance ?? machine.provenance),
     };
   });
@@ -298,9 +298,12 @@ function withoutUnseen(entry: Seen, all: readonly Seen[]): Seen {
   return { ...entry, parts: null, reason };
 }
 
-/** Engine time against size, without the sizes that ran in a slower mode all along. */
+/**
+ * Engine time against size, without the sizes that ran in a slower mode all along, and without those that the tracer gave no
+ * time: residuals are relative.
+ */
 function fitOf(all: readonly Seen[]): { fit: CurveFit | null; leftOut: ReadonlySet<number> } {
-  const points = all.flatMap(({ cell, parts }) => (parts ? [{ bytes: cell.bytes, ns: parts.engineNs }] : []));
+  const points = timed(all).map(({ cell, parts }) => ({ bytes: cell.bytes, ns: parts.engineNs }));
   const kept = points.filter(
     (point, i) => !points.slice(i + 1).some((larger) => point.ns > larger.ns * (1 + FALLING)),
   );
@@ -308,13 +311,18 @@ function fitOf(all: readonly Seen[]): { fit: CurveFit | null; leftOut: ReadonlyS
   return { fit: kept.length >= LEAST_POINTS ? fitCurve(kept) : null, leftOut };
 }
 
+/** Those whose engine took a time that the tracer could tell from none. */
+function timed(all: readonly Seen[]): (Seen & { readonly parts: Parts })[] {
+  return all.filter((entry): entry is Seen & { readonly parts: Parts } => (entry.parts?.engineNs ?? 0) > 0);
+}
+
 interface EngineFields {
   readonly setupNs: number;
   readonly linkNs: number;
   /** Null where time does not grow with size. */
   readonly rateGbps: number | null;
-  /** Fitted over measured engine time, less 1. */
-  readonly miss: number;
+  /** Fitted over measured engine time, less 1; null where none was measured. */
+  readonly miss: number | null;
 }
 
 function engineFields(fit: CurveFit, bytes: number, parts: Parts): EngineFields {
@@ -325,7 +333,7 @@ function engineFields(fit: CurveFit, bytes: number, parts: Parts): EngineFields 
     setupNs,
     linkNs: fittedNs - setupNs,
     rateGbps: Number.isFinite(rateGbps) ? rateGbps : null,
-    miss: fittedNs / parts.engineNs - 1,
+    miss: parts.engineNs > 0 ? fittedNs / parts.engineNs - 1 : null,
   };
 }
 
@@ -339,7 +347,10 @@ function flagsOf({ modes }: Parts, engine: EngineFields | null, leftOut: boolean
         ]
       : []),
     ...(leftOut ? ["slower than larger sizes, and so kept out of the fit"] : []),
-    ...(engine && Math.abs(engine.miss) > MISS ? [`the fit misses engine time by ${pct(engine.miss)}`] : []),
+    ...(engine && engine.miss === null ? ["the tracer shows an engine that took no time"] : []),
+    ...(engine?.miss && Math.abs(engine.miss) > MISS
+      ? [`the fit misses engine time by ${pct(engine.miss)}`]
+      : []),
   ];
 }
 

@@ -100,6 +100,22 @@ parts("a size that was slow all along does not bend the fit, and says that it mi
   assert.ok((sixtyFour.closure_traced_pct as number) < -40);
 });
 
+parts(
+  "sizes whose engine took no time that the tracer can tell are kept out of the fit, and nothing is NaN",
+  async () => {
+    const none = (upTo: number) =>
+      traced((trace, bytes) => (bytes <= upTo ? { engineNs: trace.engineNs.map(() => 0) } : {}));
+    const some = await rowsOf(none(64));
+    assert.ok(Math.abs((some[0]?.setup_us as number) - 1.5) < 1e-6);
+    assert.match(some[0]?.flags as string, /an engine that took no time/);
+    const all = await rowsOf(none(2 ** 30));
+    assert.equal([all[0]?.setup_us, all[0]?.link_us, all[0]?.sum_us], [null, null, null]);
+    assert.match(all[0]?.reason as string, /engine times of 3 sizes, 0 could be had/);
+    for (const row of [...some, ...all])
+      for (const [name, value] of Object.entries(row)) assert.not(Number.isNaN(value), name);
+  },
+);
+
 parts("what the tracer saw only the end of is null, with the reason", async () => {
   const chunk = 524_288;
   const machine = traced((trace, bytes) => {
