@@ -283,6 +283,18 @@ plots("a matrix prints each value with contrast, hatches what is missing and say
   assert.is((figure.layout.shapes as unknown[]).length, 1);
 });
 
+plots("a matrix in Chinese says in Chinese what its figures are", () => {
+  const fields = {
+    gbps: 300,
+    metric: "bandwidth",
+    direction: "both-ways",
+    definition: "copies, back to back",
+  };
+  const { text } = title(plot.matrix(matrixOf(2, () => fields))).subtitle;
+  assert.match(text, /一个接一个地拷贝，由设备事件计时，载荷除以时间；两个方向同时传/);
+  assert.not.match(text, /back to back/);
+});
+
 plots("colours of a matrix span what lies off the diagonal", () => {
   const figure = plot.matrix(
     matrixOf(3, (from, to) => ({ gbps: from === to ? 2500 : 300 + from * 10 })),

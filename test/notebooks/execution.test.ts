@@ -170,4 +170,15 @@ execution("chapter 01 concludes on 2 × H200 what the recording says", async () 
   assert.match(textsOf(notebook, "01-claims-bandwidth"), /supported/);
 });
 
+execution(
+  "chapter 01 goes on with the recording where GPU 0 has no peer access to GPU 1, and says so",
+  async () => {
+    const machine = "sim:rtx4090-2";
+    const result = await execute(chapters[0] as Chapter, machine);
+    requireComplete(result, chapters[0] as Chapter, machine);
+    assert.match(textsOf(result.notebook, "01-pair"), /下面改用2 × H200的录制/);
+    assert.match(textsOf(result.notebook, "01-sweep"), /recorded/);
+  },
+);
+
 execution.run();

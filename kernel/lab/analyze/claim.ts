@@ -86,7 +86,7 @@ function byRange(
   if (rows.length === 0) {
     return {
       verdict: "not-testable",
-      evidence: `no value in ${column}`,
+      evidence: `${column}没有值 no value in ${column}`,
       range: { column, claimed: ends, found: null },
     };
   }

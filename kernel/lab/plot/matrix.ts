@@ -157,7 +157,9 @@ function statements(
     : ["metric", "path", "engine", "initiator", "direction"];
   const shared = columns.flatMap((column) => {
     const values = new Set(rows.map((row) => textIn(row, column)).filter((text) => text !== ""));
-    return values.size === 1 ? [[...values][0] as string] : [];
+    const [only] = values;
+    if (values.size !== 1 || only === undefined) return [];
+    return [column === "definition" ? say(definedInChinese(rows[0] as Row) ?? only, only) : only];
   });
   const bytes = payload.size === 1 ? [formatBytes([...payload][0] as number)] : [];
   const diagonal = rows.some((row) => row.from === row.to && typeof row[column] === "number")
@@ -165,6 +167,20 @@ function statements(
     : [];
   const all = [...bytes, ...shared, ...diagonal];
   return all.length > 0 ? [all.join(say("，", ", "))] : [];
+}
+
+/** What each metric of `lab.matrix` is; the table's own definition is English. */
+const DEFINITIONS: Readonly<Record<string, string>> = {
+  latency: "一次一个拷贝，从第一次提交到主机得知全部完成",
+  bandwidth: "一个接一个地拷贝，由设备事件计时，载荷除以时间",
+  "load-latency": "一个线程前后相依的读，由GPU的时钟计时",
+};
+
+/** Null for a table that says nothing of its metric, or names one that is not known here. */
+function definedInChinese(row: Row): string | null {
+  const definition = DEFINITIONS[textIn(row, "metric")];
+  if (definition === undefined) return null;
+  return textIn(row, "direction") === "both-ways" ? `${definition}；两个方向同时传` : definition;
 }
 
 function valueColumn(table: Table, rows: readonly Row[], asked: unknown): string {
