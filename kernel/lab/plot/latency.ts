@@ -77,11 +77,17 @@ export function latency(curve: Table, options: FigureOptions & { guess?: Predict
       ),
     },
     origins: originsOf(curve),
-    notes: [legendNote(series.length, withP99, say), ...(missing ? [missing] : [])],
-    summary: drawn
-      .filter((point) => point.bytes === smallest)
-      .map((point) => `${point.name} ${formatBytes(point.bytes)} ${(point.us as number).toFixed(2)} µs`)
-      .join(", "),
+    notes: [
+      ...(drawn.length > 0 ? [legendNote(series.length, withP99, say)] : []),
+      ...(missing ? [missing] : []),
+    ],
+    summary:
+      drawn.length === 0
+        ? say("没有一格有数字", "no cell has a number")
+        : drawn
+            .filter((point) => point.bytes === smallest)
+            .map((point) => `${point.name} ${formatBytes(point.bytes)} ${(point.us as number).toFixed(2)} µs`)
+            .join(", "),
     style,
   });
 }
