@@ -1,6 +1,10 @@
 /** Asks the reader for a line of text on behalf of a cell; the thread of user code sleeps until the answer is there. */
 import { type MessagePort, receiveMessageOnPort } from "node:worker_threads";
+import { jsonOf } from "./content.js";
 import { InputState, type Request, type ToSockets } from "./link.js";
+
+// A cell may take the global away.
+const { store, wait } = Atomics;
 
 export class Reader {
   readonly #state: Int32Array;
@@ -26,10 +30,10 @@ export class Reader {
   ask(question: string, hidden: boolean, request: Request): string {
     // What came for an earlier question is no answer to this one.
     while (receiveMessageOnPort(this.#answers));
-    Atomics.store(this.#state, 0, InputState.waiting);
-    const json = JSON.stringify({ prompt: question, password: hidden });
+    store(this.#state, 0, InputState.waiting);
+    const json = jsonOf({ prompt: question, password: hidden });
     this.#send({ kind: "ask", json, parent: request.header, identities: request.identities });
-    Atomics.wait(this.#state, 0, InputState.waiting);
+    wait(this.#state, 0, InputState.waiting);
     const answer = receiveMessageOnPort(this.#answers);
     if (answer) return String(answer.message);
     throw Object.assign(new Error("the cell was interrupted while it asked"), { name: "Interrupted" });

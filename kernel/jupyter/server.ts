@@ -9,6 +9,8 @@ import type { Reader } from "./reader.js";
 
 /** So much of a value is kept for the history. */
 const HISTORY_CHARACTERS = 2000;
+// A cell may take the global away.
+const { load } = Atomics;
 
 export class Server {
   readonly #session: Promise<Session>;
@@ -155,7 +157,7 @@ export class Server {
     });
     if (storeHistory) publishRecord(session, code, outputs);
     if (result.error) {
-      if (content.stop_on_error !== false) this.#abortUpTo = Atomics.load(this.#arrived, 0);
+      if (content.stop_on_error !== false) this.#abortUpTo = load(this.#arrived, 0);
       return { status: "error", execution_count: result.executionCount, ...result.error };
     }
     const user_expressions = await evaluated(content.user_expressions, session);

@@ -15,7 +15,7 @@ export { entered, type LedgerRow } from "./analyze/ledger.js";
 export * as lab from "./api.js";
 export * as cuda from "./cuda.js";
 export { cleaner, ownNames } from "./doctor/redact.js";
-export { CompileError, CudaError, type ErrorCode, messageOf, P2pError } from "./errors.js";
+export { CompileError, CudaError, type ErrorCode, messageOf, P2pError, shown } from "./errors.js";
 export { makeFolder, packagePath, requireWritable, writeFileAtomic } from "./files.js";
 export { setInterruptSignal } from "./interrupt.js";
 export { onVariables, type Variable } from "./measure/variables.js";

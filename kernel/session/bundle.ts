@@ -1,6 +1,7 @@
 /** A value as the MIME bundle that a front end shows. */
 import { inspect } from "node:util";
-import { type MimeBundle, richDisplay } from "../lab/index.js";
+import { type MimeBundle, P2pError, richDisplay, shown } from "../lab/index.js";
+import { base64 } from "./arguments.js";
 import { PLOTLY_MIME, plotlyHtml } from "./figure.js";
 import { isTable, tableBundle } from "./table.js";
 import { isRun, numbersLine, runBundle } from "./values.js";
@@ -21,12 +22,42 @@ export function bundleOf(value: unknown): MimeBundle | Promise<MimeBundle> {
 }
 
 function ownBundle(bundle: unknown, value: unknown): MimeBundle {
-  if (typeof bundle === "object" && bundle !== null) return completed({ ...bundle }, value);
+  if (typeof bundle === "object" && bundle !== null) return completed(bundle as MimeBundle, value);
   return { "text/plain": textOf(value) };
 }
 
-/** A bundle with what front ends expect beside it: a plain text always, offline HTML for a figure, JavaScript by both of its names. */
-export function completed(bundle: MimeBundle, value?: unknown): MimeBundle {
+const TEXT = /^text\/|^image\/svg\+xml$|^application\/javascript$/;
+const BINARY = /^(image|audio|video|font)\/|^application\/(pdf|octet-stream)$/;
+
+/**
+ * What may stand in a bundle under a MIME type: text, or its lines; bytes, or their base64; anything that is JSON.
+ * @throws P2pError `usage` for what no front end could show.
+ */
+function checked(mime: string, value: unknown): unknown {
+  if (TEXT.test(mime)) {
+    if (Array.isArray(value) && value.every((line) => typeof line === "string")) return value.join("");
+    if (typeof value !== "string")
+      throw new P2pError("usage", `${mime} of a display is ${shown(value)}`, "Give a text.");
+  } else if (BINARY.test(mime)) {
+    if (value instanceof Uint8Array) return base64(value);
+    if (typeof value !== "string")
+      throw new P2pError(
+        "usage",
+        `${mime} of a display is ${shown(value)}`,
+        "Give the bytes as a Uint8Array, or their base64 as a text.",
+      );
+  }
+  return value;
+}
+
+/**
+ * A bundle with what front ends expect beside it: a plain text always, offline HTML for a figure, JavaScript by both of its names.
+ * @throws P2pError `usage` for a bundle that no front end could show.
+ */
+export function completed(given: MimeBundle, value?: unknown): MimeBundle {
+  const bundle: MimeBundle = {};
+  for (const mime of Object.keys(given))
+    if (given[mime] !== undefined) bundle[mime] = checked(mime, given[mime]);
   if (PLOTLY_MIME in bundle && !("text/html" in bundle))
     bundle["text/html"] = plotlyHtml(bundle[PLOTLY_MIME]);
   // JupyterLab knows either, pages that nbconvert makes the second alone.

@@ -38,7 +38,13 @@ interface CellObject {
 }
 
 const PARAMETERS = [SCOPE, CELL, STOP, LOAD, "exports", "require", "__filename", "__dirname"].join(", ");
+/** A global of the process for good, whatever cells do to what is global: what a cell's parameters are, while it begins. */
 const HANDOVER = "__p2plab_cell__";
+const handover: { arguments: readonly unknown[] } = { arguments: [] };
+// Cells may replace the globals, and freeze the process: Node.js then cannot take the listeners of SIGINT away and bring them back.
+const { load } = Atomics;
+const { isExtensible } = Object;
+const self = process;
 
 export class Cells {
   readonly sources = new Map<string, CellSource>();
@@ -60,6 +66,12 @@ export class Cells {
   #given: ReadonlySet<string> = new Set();
   #serial = 0;
   #interrupt: ((error: Error) => void) | null = null;
+  #begun = 0;
+
+  /** How many cells' own code has begun to run. */
+  get begun(): number {
+    return this.#begun;
+  }
 
   /** Creates the TypeScript program: half a second to two. The working directory must not change afterwards. */
   constructor(cwd: string) {
@@ -75,7 +87,7 @@ export class Cells {
       dirname: dirname(filename),
       resolve: (name: string) => pathToFileURL((this.#modules.require as NodeJS.Require).resolve(name)).href,
     };
-    Object.defineProperty(globalThis, HANDOVER, { value: null, writable: true, configurable: true });
+    Object.defineProperty(globalThis, HANDOVER, { value: handover });
   }
 
   /** Makes names known as if a cell had imported them, without asking TypeScript: they are the kernel's own. */
@@ -154,25 +166,18 @@ export class Cells {
       stop: stopHere,
       declare: (bindings) => {
         undo = this.scope.declare(bindings);
+        this.#begun++;
       },
     };
     const { filename, dirname } = this.#meta;
-    const handover = [
-      this.scope.names,
-      cell,
-      stoppingNumber(),
-      Atomics.load,
-      this.scope.exports,
-      this.#modules.require,
-      filename,
-      dirname,
-    ];
+    const { names, exports } = this.scope;
+    const { require } = this.#modules;
+    handover.arguments = [names, cell, stoppingNumber(), load, exports, require, filename, dirname];
     let thrown: { error: unknown } | null = null;
     try {
-      (globalThis as Record<string, unknown>)[HANDOVER] = handover;
-      const running = vm.runInThisContext(`${head}${js}\n}})(...${HANDOVER})`, {
+      const running = vm.runInThisContext(`${head}${js}\n}})(...${HANDOVER}.arguments)`, {
         filename: name,
-        breakOnSigint: true,
+        breakOnSigint: isExtensible(self),
       }) as Promise<void>;
       await this.#interruptible(running);
     } catch (error) {
@@ -222,7 +227,6 @@ export class Cells {
   close(): void {
     this.#compiler.close();
     this.#browser?.close();
-    Reflect.deleteProperty(globalThis, HANDOVER);
   }
 }
 

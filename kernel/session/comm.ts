@@ -1,6 +1,7 @@
 /** Comms: messages with binary parts to and from code that runs in the front end, such as a widget. */
 import { randomUUID } from "node:crypto";
-import { P2pError } from "../lab/index.js";
+import { P2pError, shown } from "../lab/index.js";
+import { noJson, objectOf } from "./arguments.js";
 import { currentCell } from "./cell.js";
 import type { CommOutgoing } from "./outputs.js";
 
@@ -85,17 +86,27 @@ class OpenComm implements Comm {
 }
 
 function sendOut(type: CommOutgoing["type"], content: Json, extras: CommExtras): void {
-  const { metadata = {}, buffers = [] } = extras;
-  if (buffers.some((buffer) => !(buffer instanceof Uint8Array))) {
-    throw new P2pError("usage", "a buffer of a comm message is no Uint8Array", "Wrap it: new Uint8Array(…).");
+  objectOf(content.data, "the data of a comm message");
+  const { metadata = {}, buffers = [] } = objectOf(extras, "what goes with a comm message") as CommExtras;
+  objectOf(metadata, "the metadata of a comm message");
+  if (!Array.isArray(buffers) || buffers.some((buffer) => !(buffer instanceof Uint8Array))) {
+    throw new P2pError(
+      "usage",
+      `the buffers of a comm message are ${shown(buffers)}`,
+      "Give a list of Uint8Array: [new Uint8Array(…)].",
+    );
   }
   // Without a front end, as in a headless run, nobody is at the other end.
-  currentCell()?.sendComm?.({ type, content, metadata, buffers });
+  try {
+    currentCell()?.sendComm?.({ type, content, metadata, buffers });
+  } catch (cause) {
+    throw noJson("a comm message", cause);
+  }
 }
 
 function textOf(value: unknown, what: string): string {
   if (typeof value === "string" && value !== "") return value;
-  throw new P2pError("usage", `${what} is ${JSON.stringify(value)}`, "Give a text that is not empty.");
+  throw new P2pError("usage", `${what} is ${shown(value)}`, "Give a text that is not empty.");
 }
 
 export const comms: Comms = {
@@ -109,7 +120,13 @@ export const comms: Comms = {
   },
   open(target, data = {}, extras = {}) {
     const comm = new OpenComm(randomUUID(), textOf(target, "the name of a comm target"));
-    sendOut("comm_open", { comm_id: comm.id, target_name: comm.target, data }, extras);
+    try {
+      sendOut("comm_open", { comm_id: comm.id, target_name: comm.target, data }, extras);
+    } catch (error) {
+      // Nobody has heard of it.
+      open.delete(comm.id);
+      throw error;
+    }
     return comm;
   },
 };

@@ -1,5 +1,6 @@
 /** What a notebook calls `display`: rich output on request, in the cell that asks for it. */
-import { escapeHtml, type MimeBundle, P2pError } from "../lab/index.js";
+import { escapeHtml, type MimeBundle, P2pError, shown } from "../lab/index.js";
+import { bytesOf, noJson, objectOf, stepsOf, textOf } from "./arguments.js";
 import { bundleOf, completed } from "./bundle.js";
 import { type Cell, currentCell, inTurn } from "./cell.js";
 
@@ -69,16 +70,23 @@ export interface Display {
   readonly signal: AbortSignal;
 }
 
-/** Sends a bundle when it is made, and not before what was displayed earlier. */
+/** Sends a bundle when it is made, and not before what was displayed earlier. @throws P2pError `usage` for what JSON cannot hold. */
 function send(
   cell: Cell,
   bundle: () => MimeBundle | Promise<MimeBundle>,
   emit: (data: MimeBundle) => void,
 ): void {
+  const sent = (data: MimeBundle) => {
+    try {
+      emit(data);
+    } catch (cause) {
+      throw noJson("what a display holds", cause);
+    }
+  };
   inTurn(cell, () => {
     const made = bundle();
-    if (!(made instanceof Promise)) return emit(made);
-    return made.then(emit);
+    if (!(made instanceof Promise)) return sent(made);
+    return made.then(sent);
   });
 }
 
@@ -103,21 +111,25 @@ function show(value: unknown): DisplayHandle {
 
 function update(id: string, value: unknown, metadata: Record<string, unknown> = {}): void {
   const cell = runningCell();
+  const displayId = textOf(id, "the id of a display");
+  const about = objectOf(metadata, "the metadata of a display");
   send(
     cell,
     () => bundleOf(value),
-    (data) => cell.emit({ type: "update_display_data", data, metadata, displayId: id }),
+    (data) => cell.emit({ type: "update_display_data", data, metadata: about, displayId }),
   );
 }
 
 function raw(bundle: MimeBundle, metadata: Record<string, unknown> = {}): DisplayHandle {
   const cell = runningCell();
+  const given = objectOf(bundle, "a MIME bundle");
+  const about = objectOf(metadata, "the metadata of a display");
   const handle = newHandle();
   const displayId = handle.id;
   send(
     cell,
-    () => completed({ ...bundle }),
-    (data) => cell.emit({ type: "display_data", data, metadata, displayId }),
+    () => completed(given),
+    (data) => cell.emit({ type: "display_data", data, metadata: about, displayId }),
   );
   return handle;
 }
@@ -136,17 +148,18 @@ function page(value: unknown): void {
 
 function clear(options: { wait?: boolean } = {}): void {
   const cell = runningCell();
-  inTurn(cell, () => cell.emit({ type: "clear_output", wait: options.wait ?? false }));
+  const { wait } = objectOf(options, "the options of display.clear");
+  inTurn(cell, () => cell.emit({ type: "clear_output", wait: wait === true }));
 }
 
-const base64 = (bytes: Uint8Array) =>
-  Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("base64");
 const withoutTags = (html: string) => html.replace(/<[^>]*>/g, "");
 
 const BAR_CHARACTERS = 30;
 
 function progress(total: number, label = ""): ProgressBar {
-  if (!(total > 0)) throw new P2pError("usage", `a progress bar of ${total} steps`, "Give a total above 0.");
+  if (!(Number.isFinite(total) && total > 0))
+    throw new P2pError("usage", `a progress bar of ${shown(total)} steps`, "Give a number above 0.");
+  textOf(label, "the label of a progress bar");
   const cell = runningCell();
   const { id } = newHandle();
   let done = 0;
@@ -159,12 +172,12 @@ function progress(total: number, label = ""): ProgressBar {
     };
   };
   const set = (next: number) => {
-    done = Math.min(total, Math.max(0, next));
+    done = Math.min(total, Math.max(0, stepsOf(next)));
     cell.emit({ type: "update_display_data", data: bundle(), metadata: {}, displayId: id });
   };
   cell.emit({ type: "display_data", data: bundle(), metadata: {}, displayId: id });
   const bar: ProgressBar = {
-    tick: (steps = 1) => set(done + steps),
+    tick: (by = 1) => set(done + stepsOf(by)),
     set,
     close: () => {
       const data = { "text/html": "", "text/plain": "" };
@@ -175,16 +188,37 @@ function progress(total: number, label = ""): ProgressBar {
   return bar;
 }
 
+/** @throws P2pError `usage` for what has no JSON: `undefined`, a function, a BigInt, an object that holds itself. */
+function json(value: unknown): void {
+  let written: string | undefined;
+  try {
+    written = JSON.stringify(value);
+  } catch (cause) {
+    throw noJson(shown(value), cause);
+  }
+  if (written === undefined) throw noJson(shown(value), "JSON has nothing for it");
+  raw({ "application/json": value, "text/plain": written });
+}
+
+/** Shows a text under its MIME type, and as plain text. */
+function textual(mime: string, name: string, plain = (given: string) => given): (value: string) => void {
+  return (value) => {
+    const given = textOf(value, `what display.${name} is to show`);
+    raw({ [mime]: given, "text/plain": plain(given) });
+  };
+}
+
 const methods = {
-  text: (text: string): void => void raw({ "text/plain": text }),
-  html: (html: string): void => void raw({ "text/html": html, "text/plain": withoutTags(html) }),
-  markdown: (markdown: string): void => void raw({ "text/markdown": markdown, "text/plain": markdown }),
-  latex: (latex: string): void => void raw({ "text/latex": latex, "text/plain": latex }),
-  svg: (svg: string): void => void raw({ "image/svg+xml": svg, "text/plain": "[SVG]" }),
-  png: (bytes: Uint8Array): void => void raw({ "image/png": base64(bytes), "text/plain": "[PNG]" }),
-  jpeg: (bytes: Uint8Array): void => void raw({ "image/jpeg": base64(bytes), "text/plain": "[JPEG]" }),
-  json: (value: unknown): void =>
-    void raw({ "application/json": value, "text/plain": JSON.stringify(value) ?? "undefined" }),
+  text: textual("text/plain", "text"),
+  html: textual("text/html", "html", withoutTags),
+  markdown: textual("text/markdown", "markdown"),
+  latex: textual("text/latex", "latex"),
+  svg: textual("image/svg+xml", "svg", () => "[SVG]"),
+  png: (bytes: Uint8Array): void =>
+    void raw({ "image/png": bytesOf(bytes, "a PNG image"), "text/plain": "[PNG]" }),
+  jpeg: (bytes: Uint8Array): void =>
+    void raw({ "image/jpeg": bytesOf(bytes, "a JPEG image"), "text/plain": "[JPEG]" }),
+  json,
   raw,
   update,
   page,

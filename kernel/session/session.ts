@@ -16,6 +16,7 @@ import { type Completeness, completenessOf } from "./completeness.js";
 import { isHandle } from "./display.js";
 import { forbidExit } from "./exit.js";
 import { hideAttached } from "./inspection.js";
+import { keepListeners } from "./listeners.js";
 import { collectGarbage } from "./memory.js";
 import type { FrontEnd, OutputSink } from "./outputs.js";
 import { PRELOAD } from "./preload.js";
@@ -72,6 +73,7 @@ export class Session {
     process.on("uncaughtException", this.#stray);
     process.setUncaughtExceptionCaptureCallback(this.#uncaught);
     process.on("unhandledRejection", this.#stray);
+    this.#release.push(keepListeners());
     this.#housekeep();
   }
 
@@ -131,12 +133,28 @@ export class Session {
     return await this.#execute(code, options);
   }
 
-  /** Puts back the built-in functions that cells have replaced, where the kernel has failed at something: the reader is told. */
-  repair(): void {
+  /**
+   * Puts back what cells have made of the built-in functions, where the kernel has failed at something: the reader is told.
+   * @returns whether anything was put back.
+   */
+  repair(): boolean {
     const names = this.#putBack();
-    if (names.length === 0) return;
+    if (names.length === 0) return false;
     const text = `put back as they were, since the kernel cannot go on without them: ${names.join(", ")}\n`;
     currentCell()?.emit({ type: "stream", name: "stderr", text });
+    return true;
+  }
+
+  /** What the kernel fails at before the cell's own code has begun is none of the cell's: it is repaired, and tried once more. */
+  async #outcomeOf(code: string, count: number | null): Promise<CellOutcome> {
+    const { begun } = this.#cells;
+    try {
+      const outcome = await this.#cells.execute(code, count);
+      if (!outcome.thrown || this.#cells.begun !== begun || !this.repair()) return outcome;
+    } catch (error) {
+      if (this.#cells.begun !== begun || !this.repair()) throw error;
+    }
+    return this.#cells.execute(code, count);
   }
 
   async #execute(code: string, options: ExecuteOptions): Promise<ExecuteResult> {
@@ -155,7 +173,7 @@ export class Session {
     try {
       error = await runAs(cell, async () => {
         connectTslab(code);
-        const outcome = await this.#cells.execute(code, count);
+        const outcome = await this.#outcomeOf(code, count);
         // One turn of the event loop, so that a rejection which nobody awaits is shown before the cell ends.
         await new Promise((resolve) => setImmediate(resolve));
         await displayed(cell);

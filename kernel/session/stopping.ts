@@ -2,7 +2,11 @@
  * Stops loops. Every loop of a cell's code asks a number in shared memory, so that a thread that is not blocked can stop one that
  * is; what then is stopped is decided here.
  */
+// A cell may replace the globals.
+import { clearTimeout, setTimeout } from "node:timers";
 import { currentCell } from "./cell.js";
+
+const { load, store } = Atomics;
 
 /** Bits of the number: stop whatever loops now, as another thread sets it; look whether the cell that loops was stopped. */
 const NOW = 1;
@@ -29,12 +33,12 @@ export function interruption(text = "the cell was interrupted; variables are kep
 
 /** Called by a loop that found the number set; throws where the loop has to end. */
 export function stopHere(): void {
-  if ((Atomics.load(shared, 0) & NOW) !== 0 || currentCell()?.abort.signal.aborted) throw interruption();
+  if ((load(shared, 0) & NOW) !== 0 || currentCell()?.abort.signal.aborted) throw interruption();
 }
 
 /** The cell that ran has ended: from now on only what it left behind is stopped. */
 export function stopLater(): void {
   if (forgetting) clearTimeout(forgetting);
-  Atomics.store(shared, 0, LOOK);
-  forgetting = setTimeout(() => Atomics.store(shared, 0, 0), LOOK_MS).unref();
+  store(shared, 0, LOOK);
+  forgetting = setTimeout(() => store(shared, 0, 0), LOOK_MS).unref();
 }

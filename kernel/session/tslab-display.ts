@@ -21,7 +21,7 @@ export function connectTslab(source: string): void {
 
 function show({ data: shown, metadata, transient }: Shown, update: boolean): void {
   const cell = currentCell();
-  const data = completed({ ...shown });
+  const data = completed(shown);
   const displayId = transient.display_id;
   if (update && displayId) cell?.emit({ type: "update_display_data", data, metadata, displayId });
   else cell?.emit({ type: "display_data", data, metadata, ...(displayId ? { displayId } : {}) });

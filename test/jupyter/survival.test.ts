@@ -204,16 +204,50 @@ survival(
       "(globalThis as any).Promise = class { constructor() { throw new Error('no') } }; 1",
       "(globalThis as any).setImmediate = (globalThis as any).setTimeout = () => undefined; 1",
       "delete (globalThis as any).process; delete (globalThis as any).performance; delete (globalThis as any).Buffer; 1",
+      "(globalThis as any).process = undefined; (globalThis as any).Buffer = 5; 1",
+      "delete (globalThis as any).Atomics; delete (globalThis as any).globalThis; 1",
+      "(globalThis as any).Proxy = (globalThis as any).Reflect = (globalThis as any).Symbol = (globalThis as any).Object = undefined; 1",
+      "Object.defineProperty(Object.prototype, 'then', { get() { throw new Error('then') }, configurable: true }); 1",
+      "Object.defineProperty(Object.prototype, 'value', { get: () => 5, configurable: true }); 1",
+      "Object.defineProperty(Array.prototype, '0', { set() { throw new Error('item') }, configurable: true }); 1",
+      "(Object.prototype as any).toJSON = (Array.prototype as any).toJSON = (String.prototype as any).toJSON = () => 'gone'; 1",
       "Array.prototype.push = (() => { throw new Error('p') }) as never; setTimeout(() => { throw new Error('late') }, 1); await new Promise((r) => setTimeout(r, 30));",
     ];
     for (const code of spoilt) {
       await run(code);
-      // The kernel may learn of it at the next cell only.
+      // The kernel may learn of it at a later cell only.
       await run("1");
-      assert.equal((await run("kept + 1")).outputs[0]?.content.data, { "text/plain": "42" }, code);
+      const { outputs } = await run("kept + 1");
+      const value = outputs.find(({ type }) => type === "execute_result")?.content.data;
+      assert.equal(value, { "text/plain": "42" }, code);
     }
   },
 );
+
+survival("what a cell has not touched is not said to be put back, and what it added stays", async () => {
+  await run("(Object.prototype as any).own = 1; (Array.prototype as any).last = 2; new AbortController()");
+  const fails = "display({ [Symbol.for('Jupyter.display')]: async () => { throw new Error('no picture') } })";
+  const first = await run(fails);
+  assert.is(first.reply.evalue, "no picture");
+  assert.is(KernelClient.text(first, "stderr").split(": ").at(-1), "Object.prototype.own\n");
+  assert.is(KernelClient.text(await run(fails), "stderr"), "");
+  assert.equal((await run("([] as any).last")).outputs[0]?.content.data, { "text/plain": "2" });
+});
+
+survival("listeners of the kernel come back when a cell removes all: a signal ends no kernel", async () => {
+  for (const code of [
+    "process.removeAllListeners(); 1",
+    "await null; process.removeAllListeners('SIGINT')",
+  ]) {
+    assert.is((await run(code)).reply.status, "ok");
+    for (let i = 0; i < 3; i++) client.process.kill("SIGINT");
+    assert.equal((await run("6 * 7")).outputs[0]?.content.data, { "text/plain": "42" }, code);
+  }
+  await run("process.on('SIGUSR2', () => console.log('mine')); process.removeAllListeners('SIGUSR2'); 1");
+  assert.equal((await run("process.listenerCount('SIGUSR2')")).outputs[0]?.content.data, {
+    "text/plain": "0",
+  });
+});
 
 survival(
   "an error that nobody awaits ends no kernel, whatever listeners a cell adds or removes",
@@ -246,17 +280,27 @@ survival(
   },
 );
 
-survival("a kernel whose log is full, and that has no stdin, runs", async () => {
-  const full = await KernelClient.start({
-    logFile: "/dev/full",
-    command: (file) => ["/bin/sh", "-c", `exec "$0" "$@" <&-`, process.execPath, PROGRAM, file],
-  });
-  try {
-    await full.sendFrames("shell", full.frames("execute_request", {}, "forged", "another key"));
-    assert.equal((await full.execute("require('fs').writeSync(2, 'x'); 3")).reply.status, "ok");
-  } finally {
-    await full.stop();
-  }
-});
+survival(
+  "a kernel whose log is full, that has no stdin, and whose objects a cell freezes, runs",
+  async () => {
+    const full = await KernelClient.start({
+      logFile: "/dev/full",
+      command: (file) => ["/bin/sh", "-c", `exec "$0" "$@" <&-`, process.execPath, PROGRAM, file],
+    });
+    try {
+      await full.sendFrames("shell", full.frames("execute_request", {}, "forged", "another key"));
+      assert.equal((await full.execute("require('fs').writeSync(2, 'x'); 3")).reply.status, "ok");
+      await full.execute(
+        "[globalThis, Object.prototype, Array.prototype, Function.prototype, Promise.prototype, process].forEach(Object.freeze)",
+      );
+      const { outputs } = await full.execute(
+        "await null; class A { toString() { return 'a' } } String(new A())",
+      );
+      assert.equal(outputs[0]?.content.data, { "text/plain": "'a'" });
+    } finally {
+      await full.stop();
+    }
+  },
+);
 
 survival.run();

@@ -79,6 +79,47 @@ shows("a display that throws fails its cell", async () => {
   assert.is(result.error?.evalue, "no picture");
 });
 
+shows("what no front end could show is an error that says what to give, and nothing is sent", async () => {
+  const wrong = [
+    ...["text", "html", "markdown", "latex", "svg", "png", "jpeg"].map(
+      (name) => `(display as any).${name}(5)`,
+    ),
+    "display.json(undefined)",
+    "display.json(1n)",
+    "const ring: any = {}; ring.ring = ring; display.json(ring)",
+    "display.raw(5 as any)",
+    "display.raw({ 'text/plain': 5 })",
+    "display.raw({ 'image/png': [1] })",
+    "display.raw({ 'text/plain': 'x' }, 5 as any)",
+    "({ [Symbol.for('Jupyter.display')]: () => ({ 'text/html': {} }) })",
+    "display.update(5 as any, 1)",
+    "display.update('x', 1, [] as any)",
+    "display.clear(null as any)",
+    "display.progress(Infinity)",
+    "display.progress(2, 5 as any)",
+    "comms.open('x', 5 as any)",
+    "comms.open('x', {}, null as any)",
+    "comms.open('x', {}, { buffers: [5] as any })",
+  ];
+  for (const code of wrong) {
+    const { result, outputs } = await run(code);
+    assert.is(result.error?.ename, "P2pError", code);
+    assert.match(result.error?.traceback.join("\n") ?? "", /^→ Give /m, code);
+    assert.equal(
+      outputs.map(({ type }) => type),
+      ["error"],
+      code,
+    );
+  }
+  assert.match((await run("display.progress(2).tick(NaN)")).result.error?.evalue ?? "", /moves by NaN/);
+  const { outputs } = await run(
+    "display.raw({ 'image/png': new Uint8Array([1, 2]), 'text/plain': ['a\\n', 'b'], 'text/html': undefined })",
+  );
+  assert.equal(bare(outputs), [
+    { type: "display_data", data: { "image/png": "AQI=", "text/plain": "a\nb" } },
+  ]);
+});
+
 shows("a progress bar moves in place and goes away", async () => {
   const { outputs } = await run(
     'const bar = display.progress(4, "copies"); bar.tick(); bar.set(9); bar.close();',
