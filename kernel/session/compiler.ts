@@ -28,6 +28,9 @@ const COMMON = ["abortcontroller", "domexception", "events"]
   .map((name) => `web-globals/${name}.d.ts`)
   .concat("console.d.ts");
 
+/** Where the library's types are; a notebook may lie in the kernel's own folder. */
+const LIBRARY_TYPES = packagePath("dist/").replace(/\\/g, "/");
+
 interface TextFile {
   readonly text: string;
   readonly version: number;
@@ -134,12 +137,16 @@ export class Compiler {
 
   /** Files of the notebook's own may change under a running session; installed packages and TypeScript's library do not. */
   #versionOf(path: string): string {
+    // First what is asked most: three hundred files, several times a cell.
+    const known = this.#versions.get(path);
+    if (known !== undefined) return known;
     const own = this.#texts.get(path);
     if (own) return String(own.version);
-    if (path.startsWith(`${this.#cwd}/`) && !path.includes("/node_modules/")) return fileVersion(path);
-    const known = this.#versions.get(path) ?? fileVersion(path);
-    this.#versions.set(path, known);
-    return known;
+    const version = fileVersion(path);
+    const mayChange =
+      path.startsWith(`${this.#cwd}/`) && !path.includes("/node_modules/") && !path.startsWith(LIBRARY_TYPES);
+    if (!mayChange) this.#versions.set(path, version);
+    return version;
   }
 
   #write(path: string, text: string): void {
