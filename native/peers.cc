@@ -1,5 +1,6 @@
 #include "peers.h"
 
+#include <algorithm>
 #include <string>
 
 #include "context.h"
@@ -15,7 +16,10 @@ Peers& Peers::instance() {
 bool Peers::set(const PeerWish& wish) {
   const std::lock_guard lock(mutex_);
   requireNoChange();
-  return apply(wish);
+  const bool changed = apply(wish, nullptr);
+  // What was asked for by itself stays on: no run makes room by it.
+  lent_.erase({wish.from->gpu(), wish.to->gpu()});
+  return changed;
 }
 
 bool Peers::enabled(int from, int to) {
@@ -27,7 +31,7 @@ bool Peers::enabled(int from, int to) {
 Peers::InFlight Peers::hold(const std::vector<PeerWish>& wishes) {
   const std::lock_guard lock(mutex_);
   requireNoChange();
-  for (const PeerWish& wish : wishes) apply(wish);
+  for (const PeerWish& wish : wishes) apply(wish, &wishes);
   ++inFlight_;
   return InFlight(*this);
 }
@@ -38,7 +42,7 @@ Peers::InFlight::~InFlight() {
   --peers_->inFlight_;
 }
 
-bool Peers::apply(const PeerWish& wish) {
+bool Peers::apply(const PeerWish& wish, const std::vector<PeerWish>* program) {
   const int from = wish.from->gpu();
   const int to = wish.to->gpu();
   if (from == to)
@@ -53,8 +57,12 @@ bool Peers::apply(const PeerWish& wish) {
   }
   const CurrentContext current(*wish.from);
   const char* call = wish.enabled ? "cuCtxEnablePeerAccess" : "cuCtxDisablePeerAccess";
-  const cu::Result result = wish.enabled ? driver().cuCtxEnablePeerAccess(wish.to->handle(), 0)
-                                         : driver().cuCtxDisablePeerAccess(wish.to->handle());
+  const auto ask = [&wish] {
+    return wish.enabled ? driver().cuCtxEnablePeerAccess(wish.to->handle(), 0)
+                        : driver().cuCtxDisablePeerAccess(wish.to->handle());
+  };
+  cu::Result result = ask();
+  while (result == cu::kTooManyPeers && program && makeRoom(from, *program)) result = ask();
   // Another library of the process may have set it before us: as wanted, so no failure.
   const cu::Result already = wish.enabled ? cu::kPeerAccessAlreadyEnabled : cu::kPeerAccessNotEnabled;
   if (result != already) {
@@ -64,7 +72,28 @@ bool Peers::apply(const PeerWish& wish) {
     }
   }
   state = wanted;
+  if (program && wish.enabled && result == cu::kSuccess) {
+    lent_[{from, to}] = wish.to;
+  } else if (!wish.enabled) {
+    lent_.erase({from, to});
+  }
   return result == cu::kSuccess;
+}
+
+bool Peers::makeRoom(int from, const std::vector<PeerWish>& program) {
+  for (auto it = lent_.begin(); it != lent_.end(); ++it) {
+    const auto [pair, other] = *it;
+    const bool wanted = std::any_of(program.begin(), program.end(), [&pair](const PeerWish& wish) {
+      return wish.enabled && pair == std::pair(wish.from->gpu(), wish.to->gpu());
+    });
+    const std::shared_ptr<DeviceContext> to = other.lock();
+    if (pair.first != from || wanted || !to) continue;
+    if (driver().cuCtxDisablePeerAccess(to->handle()) != cu::kSuccess) continue;
+    states_[pair] = State::kOff;
+    lent_.erase(it);
+    return true;
+  }
+  return false;
 }
 
 void Peers::requireNoChange() const {
@@ -116,6 +145,8 @@ cu::Result Peers::Change::disable() const {
 void Peers::forget(int gpu) noexcept {
   const std::lock_guard lock(mutex_);
   std::erase_if(states_,
+                [gpu](const auto& entry) { return entry.first.first == gpu || entry.first.second == gpu; });
+  std::erase_if(lent_,
                 [gpu](const auto& entry) { return entry.first.first == gpu || entry.first.second == gpu; });
 }
 

@@ -46,7 +46,7 @@ class Peers {
   };
 
   // Makes every wish true, changing pairs only when nothing else is in flight, and holds them until the token
-  // dies.
+  // dies. Where a GPU has all the peers that it can have, one that an earlier hold turned on makes room.
   InFlight hold(const std::vector<PeerWish>& wishes);
 
   // The right to turn access from one GPU to another on and off by hand, as measuring those calls does. While
@@ -77,11 +77,16 @@ class Peers {
  private:
   enum class State { kUnknown, kOff, kOn };
 
-  bool apply(const PeerWish& wish);
+  // `program`: all wishes of a hold; null for one that was asked for by itself.
+  bool apply(const PeerWish& wish, const std::vector<PeerWish>* program);
+  // Turns off one pair from the GPU that no wish of the program needs; its context must be current.
+  bool makeRoom(int from, const std::vector<PeerWish>& program);
   void requireNoChange() const;
 
   std::mutex mutex_;
   std::map<std::pair<int, int>, State> states_;
+  // Pairs that holds turned on, and whose memory they reach.
+  std::map<std::pair<int, int>, std::weak_ptr<DeviceContext>> lent_;
   int inFlight_ = 0;
   bool changing_ = false;
 };

@@ -46,6 +46,28 @@ function register(): void {
     ]);
   });
 
+  test("where a GPU cannot have all peers at once, a pair of an earlier program makes room, one asked for by itself does not", () => {
+    const [free, held] = inLab(
+      `${OPEN}
+      const cells = (table) => table.objects().filter((row) => row.path === "peer").map(({ arrow, reason }) => arrow + " " + (reason ?? "ok"));
+      const options = { metric: "bandwidth", bytes: 4096, sampling: quick };
+      print(cells(await matrix(machine, options)));
+      cuda.enablePeer(0, 1);
+      print(cells(await matrix(machine, options)));`,
+      { P2PLAB_FAKE_DEVICES: "3", P2PLAB_FAKE_MAX_PEERS: "1" },
+    ).lines as string[][];
+    assert.is(free?.length, 6);
+    assert.ok(
+      free?.every((cell) => cell.endsWith(" ok")),
+      String(free),
+    );
+    const failed = held?.filter((cell) => !cell.endsWith(" ok")) ?? [];
+    assert.ok(
+      failed.length > 0 && failed.every((cell) => /CUDA_ERROR_TOO_MANY_PEERS/.test(cell)),
+      String(held),
+    );
+  });
+
   test("a matrix of bandwidth measures disjoint pairs at once, with the verdict of each", () => {
     const [cells] = inLab(
       `${OPEN}
