@@ -13,6 +13,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
+import { adviceFor } from "./advice.mjs";
 import { environment, kernelspec, languagePack, pythonEnvironment } from "./python.mjs";
 import {
   answers,
@@ -46,7 +47,11 @@ async function packages() {
     does: "npm ci",
     action: () =>
       npm("npm", ["ci", "--no-audit", "--no-fund"], {
-        hint: "Behind a mirror, name it: npm config set registry https://…",
+        hint: (printed) =>
+          adviceFor(printed, {
+            folder: "node_modules",
+            network: "Behind a mirror, name it: npm config set registry https://…",
+          }),
       }),
   });
 }

@@ -1,6 +1,7 @@
 // The Python environment that JupyterLab lives in: the active conda one, otherwise .venv; and the kernelspec in it.
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { adviceFor } from "./advice.mjs";
 import {
   answers,
   hashOf,
@@ -154,7 +155,13 @@ async function byConda(conda, prefix, python, list) {
       ...wanted.map(specification),
     ],
     {
-      hint: "Deactivate the conda environment to use .venv instead, or name a mirror of conda-forge in .condarc.",
+      hint: (printed) =>
+        adviceFor(printed, {
+          folder: prefix,
+          network:
+            "Name a mirror of conda-forge in .condarc, or deactivate the conda environment to use .venv.",
+          otherwise: "Deactivate the conda environment to use .venv instead.",
+        }),
     },
   );
 }
@@ -168,7 +175,13 @@ async function byPip(prefix, python, list) {
     python,
     ["-m", "pip", "install", "--retries", "1", "--disable-pip-version-check", ...list.map(specification)],
     {
-      hint: "Behind a mirror, name it: PIP_INDEX_URL=https://… npm start. Without Python: npm start -- --headless.",
+      hint: (printed) =>
+        adviceFor(printed, {
+          folder: ".venv",
+          network:
+            "Behind a mirror, name it: PIP_INDEX_URL=https://… npm start. Without Python: npm start -- --headless.",
+          otherwise: "Without Python: npm start -- --headless.",
+        }),
     },
   );
 }

@@ -17,6 +17,7 @@ import {
 import { constants, hostname } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { endLeftovers, keepRunning } from "./leftovers.mjs";
 
 export const ROOT = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 /** Stamps, logs and the lock; git-ignored. */
@@ -104,7 +105,21 @@ process.on("exit", () => {
   }
 });
 
-/** Runs a program with its output in a log; when it fails, the end of the log and `hint` are in the error. */
+function nowRunning(child, is) {
+  if (is) running.add(child);
+  else running.delete(child);
+  // Windows has no process groups to end by a number.
+  if (WINDOWS) return;
+  keepRunning(
+    STATE,
+    [...running].map(({ pid }) => pid),
+  );
+}
+
+/**
+ * Runs a program with its output in a log; when it fails, the end of the log and `hint` are in the error. A hint may be a
+ * function of what was printed.
+ */
 export async function logged(name, command, args, { hint = "", ...options } = {}) {
   const log = join(STATE, `${name}.log`);
   const file = openSync(log, "w");
@@ -115,18 +130,20 @@ export async function logged(name, command, args, { hint = "", ...options } = {}
       detached: !WINDOWS,
       ...options,
     });
-    if (child.pid) running.add(child);
+    if (child.pid) nowRunning(child, true);
     child.once("error", (error) => resolve(error.message));
     child.once("exit", (status, signal) => {
-      running.delete(child);
+      nowRunning(child, false);
       resolve(signal ?? status);
     });
   });
   if (outcome === 0) return;
-  const tail = readFileSync(log, "utf8").trimEnd().split("\n").slice(-12).join("\n    ");
+  const printed = readFileSync(log, "utf8").trimEnd();
+  const tail = printed.split("\n").slice(-12).join("\n    ");
   const reason = typeof outcome === "number" ? `exit code ${outcome}` : outcome;
+  const todo = typeof hint === "function" ? hint(printed) : hint;
   throw new SetupError(
-    `${name} failed (${reason}). The whole log is ${log}; its end:\n    ${tail}${hint ? `\n  → ${hint}` : ""}`,
+    `${name} failed (${reason}). The whole log is ${log}; its end:\n    ${tail}${todo ? `\n  → ${todo}` : ""}`,
   );
 }
 
@@ -172,7 +189,8 @@ const STALE_AFTER_MS = 60_000;
 
 /**
  * Waits until no other set-up works in this clone. The holder's process writes the lock's time every few seconds, so a lock
- * is stale when its process is gone, and also when the time is old (its number may be another program's by now).
+ * is stale when its process is gone, and also when the time is old (its number may be another program's by now). What a
+ * killed holder has left running is ended first.
  * @returns a function that gives the lock back.
  */
 export async function lock() {
@@ -197,6 +215,9 @@ export async function lock() {
   const release = () => read(file) === mine && rmSync(file, { force: true });
   const beat = setInterval(() => utimesSync(file, new Date(), new Date()), BEAT_MS);
   process.once("exit", release);
+  const ended = await endLeftovers(STATE);
+  if (ended.length > 0)
+    say(`  … a set-up that was killed had left something running (${ended.join(", ")}); ended`);
   return () => {
     clearInterval(beat);
     process.off("exit", release);

@@ -185,6 +185,80 @@ while (!fs.existsSync(${JSON.stringify(mark)})) await new Promise((done) => setT
   });
 });
 
+const ended = process.platform === "linux" ? setup : setup.skip;
+if (process.platform !== "linux") console.log("skipped: only Linux says when a process began");
+ended(
+  "what a killed set-up left running is ended before the next begins, and no other process of that number",
+  async () => {
+    await inCopy(async (root) => {
+      const mark = join(root, "alive");
+      const work = `steps.logged("child", "/bin/sh", ["-c", ${JSON.stringify(`trap '' HUP; echo $$ > "${mark}"; sleep 60 & wait`)}]);
+const fs = await import("node:fs");
+while (!fs.existsSync(${JSON.stringify(mark)})) await new Promise((done) => setTimeout(done, 20));`;
+      const killed = await holder(root, work);
+      killed.kill("SIGKILL");
+      await once(killed, "exit");
+      const pid = Number(readFileSync(mark, "utf8"));
+      const record = join(root, ".p2plab/running.json");
+      const kept = JSON.parse(readFileSync(record, "utf8"));
+      assert.is(kept[0].pid, pid);
+      assert.ok(isAlive(pid), "the program ended with its set-up");
+
+      const body = "(await steps.lock())(); console.log('mine');";
+      writeFileSync(record, JSON.stringify([{ ...kept[0], start: `${kept[0].start}0` }, 7, null]));
+      const stranger = run(root, body);
+      assert.is(stranger.stdout, "mine\n", stranger.stderr);
+      assert.ok(isAlive(pid), "a process with another start was ended");
+
+      writeFileSync(record, JSON.stringify(kept));
+      const next = run(root, body);
+      assert.is(next.stdout, "mine\n");
+      assert.match(next.stderr, new RegExp(`was killed had left something running \\(${pid}\\); ended\n$`));
+      assert.not(isRunning(pid), `process ${pid} is still there`);
+      assert.not(existsSync(record));
+    });
+  },
+);
+
+/** Not ended, nor ended and waiting for a parent to ask about it. */
+function isRunning(pid: number): boolean {
+  try {
+    return !/\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, "utf8"));
+  } catch {
+    return false;
+  }
+}
+
+setup("the advice follows from what the package manager printed", async () => {
+  await inCopy((root) => {
+    const cases: [printed: string, advice: RegExp][] = [
+      ["npm error code ENOTEMPTY\nnpm error syscall rename", /^Another program works in F: end it, remove F/],
+      ["npm ERR! code EBUSY", /^Another program works in F/],
+      ["npm error code ENOSPC", /^The disk or the quota is full/],
+      [
+        "ERROR: Could not install packages due to an OSError: [Errno 28] No space left on device",
+        /^The disk/,
+      ],
+      ["npm error code EACCES\nnpm error path /root/.npm", /npm_config_cache=FOLDER/],
+      ["npm error code EUSAGE", /^package\.json and package-lock\.json/],
+      ["npm error code EINTEGRITY", /^A package arrived damaged/],
+      ["npm error code EAI_AGAIN\nnpm error syscall getaddrinfo", /^MIRROR$/],
+      ["npm error code E503", /^MIRROR$/],
+      ["ERROR: No matching distribution found for jupyterlab<5,>=4.2", /^MIRROR$/],
+      ["npm error code ELIFECYCLE", /^OTHERWISE$/],
+    ];
+    const { stdout, stderr } = run(
+      root,
+      `const { adviceFor } = await import(${IMPORT(root, "advice.mjs")});
+for (const printed of ${JSON.stringify(cases.map(([printed]) => printed))})
+  console.log(adviceFor(printed, { folder: "F", network: "MIRROR", otherwise: "OTHERWISE" }));`,
+    );
+    const advice = stdout.trimEnd().split("\n");
+    assert.is(advice.length, cases.length, stderr);
+    for (const [i, [printed, expected]] of cases.entries()) assert.match(advice[i] ?? "", expected, printed);
+  });
+});
+
 function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
