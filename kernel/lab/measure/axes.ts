@@ -49,7 +49,7 @@ export interface AxisCell {
  * Every combination, ordered by path, pair, the other axes as named in the options, and size.
  * @throws P2pError `usage` for an empty list, a size that is none, or no pair.
  */
-export function cellsOf(axes: Axes, who: string): AxisCell[] {
+export function* cellsOf(axes: Axes, who: string): Generator<AxisCell> {
   const paths = valuesOf(axes.path ?? "peer", "path", who);
   const pairs = pairsOf(axes, who);
   const sizes = [...new Set(valuesOf(axes.bytes, "bytes", who).map(parseBytes))];
@@ -63,11 +63,11 @@ export function cellsOf(axes: Axes, who: string): AxisCell[] {
   }
   const many = (name: string, list: readonly unknown[]) => (list.length > 1 ? [name] : []);
   const told = (name: Extra, value: unknown) => (name in WORDS ? String(value) : `${name} ${String(value)}`);
-  return paths.flatMap((path) =>
-    pairs.flatMap(([from, to]) =>
-      combinations.flatMap((combination) =>
-        sizes.map(
-          (bytes): AxisCell => ({
+  for (const path of paths)
+    for (const [from, to] of pairs)
+      for (const combination of combinations)
+        for (const bytes of sizes)
+          yield {
             options: { from, to, bytes, path, ...combination } as AxisCell["options"],
             columns: Object.fromEntries(
               extras.map((name) => [COLUMNS[name], cellOf(name, combination[name])]),
@@ -78,11 +78,7 @@ export function cellsOf(axes: Axes, who: string): AxisCell[] {
               ...extras.flatMap((name) => many(told(name, combination[name]), listOf(axes[name] as unknown))),
               formatBytes(bytes),
             ].join(" "),
-          }),
-        ),
-      ),
-    ),
-  );
+          };
 }
 
 /** The columns of the axes asked for beside `path`, `from`, `to` and `bytes`. */

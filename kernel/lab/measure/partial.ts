@@ -2,14 +2,13 @@
 import { P2pError } from "../errors.js";
 import type { Table } from "./table.js";
 
-let last: Table | null = null;
+let last: (() => Table) | null = null;
 
 /** A table was stopped on request; `partial` holds the cells that were done. */
 export class CancelledError extends P2pError {
-  /** The finished cells, as rows of the same columns; without rows when none was. */
-  readonly partial: Table;
+  readonly #partial: () => Table;
 
-  constructor(who: string, partial: Table, done: number, total: number, cause: unknown) {
+  constructor(who: string, partial: () => Table, done: number, total: number, cause: unknown) {
     super(
       "cancelled",
       `${who} was stopped on request after ${done} of ${total} cells`,
@@ -18,7 +17,12 @@ export class CancelledError extends P2pError {
         : "Run it again when you want its numbers.",
       { cause },
     );
-    this.partial = partial;
+    this.#partial = partial;
+  }
+
+  /** The finished cells, as rows of the same columns; without rows when none was. */
+  get partial(): Table {
+    return this.#partial();
   }
 }
 
@@ -28,18 +32,26 @@ export class CancelledError extends P2pError {
  * @throws P2pError `usage` when none was stopped in this process.
  */
 export function partial(): Table {
-  if (last) return last;
+  if (last) return last();
   throw new P2pError("usage", "no measurement was stopped", "lab.sweep and lab.matrix return their table.");
 }
 
-/** What to throw instead of `cause`, which ended a table early. */
+/**
+ * What to throw instead of `cause`, which ended a table early.
+ * @param table made when it is first asked for, where that takes long: whoever stops a measurement does not wait for it.
+ */
 export function stopped(
   who: string,
-  table: Table,
+  table: Table | (() => Table),
   progress: { readonly done: number; readonly total: number },
   cause: unknown,
   cancelled: boolean,
 ): unknown {
-  last = table;
-  return cancelled ? new CancelledError(who, table, progress.done, progress.total, cause) : cause;
+  let made: Table | null = null;
+  const given = (): Table => {
+    made ??= typeof table === "function" ? table() : table;
+    return made;
+  };
+  last = given;
+  return cancelled ? new CancelledError(who, given, progress.done, progress.total, cause) : cause;
 }

@@ -1,3 +1,4 @@
+import { interruptSignal } from "../interrupt.js";
 import type { Machine } from "../machine.js";
 import { type Axes, type AxisCell, axisColumns, cellsOf } from "./axes.js";
 import { expectMachine, expectNames, expectOptions, expectWord } from "./expect.js";
@@ -6,7 +7,8 @@ import { stopped } from "./partial.js";
 import { METRICS, type Metric, modeOf, SUMMARY_COLUMNS, summaryFields } from "./summary.js";
 import { PROVENANCE_COLUMNS, provenanceFields, type Table, tableOf } from "./table.js";
 import { OPTIONS, pathOf, transfer } from "./transfer.js";
-import { type VisitOptions, visit } from "./visits.js";
+import { Turns } from "./turns.js";
+import { type Cell, type VisitedCells, type VisitOptions, visit } from "./visits.js";
 
 export type SweepOptions = Axes &
   Omit<VisitOptions, "mode" | "report"> & {
@@ -37,7 +39,8 @@ const OTHERS = ["pair", "metric", "failing", "rounds", "sampling", "signal"];
  * thrown away first; null where it is not known), `flags` (what the series is like beside its median: a warm-up that did not
  * end, visits that differ, drift, a jump, two modes; empty when nothing), `taints` (what the machine warned of; empty when
  * nothing), `verified`, `reason` (with `failing: "keep"`), and the provenance columns.
- * @throws P2pError `usage` for options that do not exist or exclude each other; CancelledError with the cells that were done;
+ * @throws P2pError `usage` for options that do not exist or exclude each other, `cancelled` before the first cell;
+ * CancelledError with the cells that were done;
  * what {@link Machine.run} throws, after which `lab.partial()` gives the cells that were done.
  */
 export async function sweep(machine: Machine, options: SweepOptions): Promise<Table> {
@@ -46,8 +49,35 @@ export async function sweep(machine: Machine, options: SweepOptions): Promise<Ta
   expectNames(options, [...OPTIONS, ...OTHERS], "lab.sweep");
   const metric = expectWord("metric", options.metric ?? "latency", METRICS);
   const failing = expectWord("failing", options.failing ?? "throw", ["throw", "keep"] as const);
-  const cells = cellsOf(options, "lab.sweep").map((cell) => ({ ...cell, program: transfer(cell.options) }));
+  // Tens of thousands of programs take seconds to make.
+  const turns = new Turns(options.signal ?? interruptSignal() ?? undefined);
+  const cells: (AxisCell & Cell)[] = [];
+  for (const cell of cellsOf(options, "lab.sweep")) {
+    await turns.next();
+    cells.push({ ...cell, program: transfer(cell.options) });
+  }
   const visited = await visit(machine, cells, { ...options, mode: modeOf(metric) }, failing);
+  const table = () => tableOfCells(machine, cells, visited, options, metric, failing);
+  const { stoppedBy } = visited;
+  if (stoppedBy) {
+    const done = cells.filter((_, index) => visited.cells[index] || visited.errors[index]).length;
+    const progress = { done, total: cells.length };
+    throw stopped("lab.sweep", table, progress, stoppedBy.cause, stoppedBy.cancelled);
+  }
+  const failure = visited.errors.find((error) => error !== null && !isLack(error));
+  if (failure && visited.cells.every((cell) => cell === null)) throw failure;
+  return table();
+}
+
+/** A row a cell that was visited. */
+function tableOfCells(
+  machine: Machine,
+  cells: readonly AxisCell[],
+  visited: VisitedCells,
+  options: SweepOptions,
+  metric: Metric,
+  failing: "throw" | "keep",
+): Table {
   const rows = cells.flatMap((cell, index) => {
     const own = visited.cells[index];
     const error = visited.errors[index];
@@ -60,19 +90,11 @@ export async function sweep(machine: Machine, options: SweepOptions): Promise<Ta
       ];
     return [{ path: pathOf(own.run, path), ...head, ...summaryFields(own, movedBytes(cell)) }];
   });
-  const table = tableOf(rows, [
+  return tableOf(rows, [
     ...["path", "from", "to", ...axisColumns(options), "bytes", "metric", ...SUMMARY_COLUMNS],
     ...(failing === "keep" ? ["reason"] : []),
     ...PROVENANCE_COLUMNS,
   ]);
-  const { stoppedBy } = visited;
-  if (stoppedBy) {
-    const progress = { done: rows.length, total: cells.length };
-    throw stopped("lab.sweep", table, progress, stoppedBy.cause, stoppedBy.cancelled);
-  }
-  const failure = visited.errors.find((error) => error !== null && !isLack(error));
-  if (failure && visited.cells.every((cell) => cell === null)) throw failure;
-  return table;
 }
 
 /** Bytes that one transfer moves, both ways together. */

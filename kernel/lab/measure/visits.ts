@@ -15,12 +15,11 @@ import {
   shareOf,
   THROUGHPUT_SAMPLING,
 } from "../sampling.js";
+import { Turns } from "./turns.js";
 
 /** Visits to each cell of a table, where nothing else is said. */
 const ROUNDS = 2;
 const MOST_ROUNDS = 16;
-/** Measuring time after which a request to stop is heard, though nothing was waited for. */
-const TURN_MS = 20;
 
 export interface VisitOptions {
   mode?: "latency" | "throughput";
@@ -82,7 +81,7 @@ export async function visit(
   const runs: Run[][] = cells.map(() => []);
   const errors: (P2pError | null)[] = cells.map(() => null);
   let stoppedBy: VisitedCells["stoppedBy"] = null;
-  const turns = new Turns();
+  const turns = new Turns(signal);
   const random = new Random(cells.length);
   const order = Array.from({ length: rounds }, () => random.shuffle(cells.map((_, index) => index))).flat();
   for (const [done, index] of order.entries()) {
@@ -92,7 +91,6 @@ export async function visit(
     else reportProgress({ label, done, total: order.length });
     try {
       await turns.next();
-      if (signal?.aborted) throw new P2pError("cancelled", "stopped on request", "Run it again.");
       (runs[index] as Run[]).push(await machine.run(program, runOptions));
     } catch (error) {
       const cancelled = signal?.aborted === true || (error instanceof P2pError && error.code === "cancelled");
@@ -162,15 +160,4 @@ function joined(parts: readonly Float64Array[]): Float64Array {
     at += part.length;
   }
   return whole;
-}
-
-/** Lets the event loop run now and then, for it is there that a request to stop arrives. */
-class Turns {
-  #since = performance.now();
-
-  async next(): Promise<void> {
-    if (performance.now() - this.#since < TURN_MS) return;
-    await new Promise((resolve) => setImmediate(resolve));
-    this.#since = performance.now();
-  }
 }

@@ -113,6 +113,24 @@ test("a stop keeps the cells that were done, in the error and in lab.partial()",
   }
 });
 
+test("a stop is heard while the cells of a large sweep are planned", async () => {
+  const stop = new AbortController();
+  let runs = 0;
+  const machine = changed((run) => {
+    runs++;
+    return run;
+  });
+  setImmediate(() => stop.abort());
+  const bytes = Array.from({ length: 20_000 }, (_, index) => 8 * (index + 1));
+  try {
+    await sweep(machine, { ...OPTIONS, bytes, signal: stop.signal });
+    assert.unreachable();
+  } catch (error) {
+    assert.is((error as P2pError).code, "cancelled", String(error));
+  }
+  assert.is(runs, 0);
+});
+
 test("an error ends a sweep and leaves its other cells to lab.partial(), or stays in the table", async () => {
   const failing = () =>
     changed((run) => {
