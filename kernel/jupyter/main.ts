@@ -7,6 +7,7 @@ import { readFileSync, rmSync, writeSync } from "node:fs";
 import { MessageChannel } from "node:worker_threads";
 import type { Session } from "../session/index.js";
 import { packedPart } from "../session/packed-program.js";
+import { wrongIn } from "./connection.js";
 import { leadAway } from "./descriptors.js";
 import type { Connection, SocketsData, ToMain, ToSockets } from "./link.js";
 import { Reader } from "./reader.js";
@@ -29,25 +30,15 @@ function fail(code: number, text: string): never {
 function connectionOf(file: string | undefined): Connection {
   if (file === undefined)
     fail(2, "usage: main.js CONNECTION_FILE (Jupyter writes the file and starts the kernel)");
-  let connection: Connection;
+  let connection: unknown;
   try {
-    connection = JSON.parse(readFileSync(file, "utf8")) as Connection;
+    connection = JSON.parse(readFileSync(file, "utf8"));
   } catch (error) {
     fail(1, `cannot read the connection file ${file}: ${error instanceof Error ? error.message : error}`);
   }
-  const needed = [
-    "shell_port",
-    "control_port",
-    "stdin_port",
-    "iopub_port",
-    "hb_port",
-    "transport",
-    "ip",
-    "key",
-  ];
-  const missing = needed.filter((name) => !(name in connection));
-  if (missing.length > 0) fail(1, `the connection file ${file} lacks ${missing.join(", ")}`);
-  return connection;
+  const wrong = wrongIn(connection);
+  if (wrong !== null) fail(1, `the connection file ${file} ${wrong}`);
+  return connection as Connection;
 }
 
 async function openSession(stopping?: SharedArrayBuffer): Promise<Session> {

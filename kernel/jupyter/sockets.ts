@@ -322,13 +322,19 @@ function endWithParent(): void {
 }
 
 async function start(): Promise<void> {
-  await Promise.all([
-    shell.bind(address(connection.shell_port)),
-    control.bind(address(connection.control_port)),
-    stdin.bind(address(connection.stdin_port)),
-    iopub.bind(address(connection.iopub_port)),
-    heartbeat.bind(address(connection.hb_port)),
-  ]);
+  const wanted = [
+    [shell, connection.shell_port],
+    [control, connection.control_port],
+    [stdin, connection.stdin_port],
+    [iopub, connection.iopub_port],
+    [heartbeat, connection.hb_port],
+  ] as const;
+  // Each is waited for: a socket that is being bound cannot be closed.
+  const bound = await Promise.allSettled(wanted.map(([socket, port]) => socket.bind(address(port))));
+  for (const [i, one] of bound.entries()) {
+    const [, port] = wanted[i] as (typeof wanted)[number];
+    if (one.status === "rejected") throw new Error(`${address(port)}: ${(one.reason as Error).message}`);
+  }
   publish("status", { execution_state: "starting" }, {});
   const loops = [
     receive(shell, (message) => dispatch(message, "shell")),
@@ -341,9 +347,10 @@ async function start(): Promise<void> {
   endWithParent();
 }
 
-// What cannot be bound ends the kernel with its error.
+// What cannot be bound ends the kernel with its error; with sockets that are still open, ZeroMQ's addon would end the process first.
 start().catch((error: unknown) => {
-  setImmediate(() => {
+  for (const socket of sockets) socket.close();
+  setTimeout(() => {
     throw error;
-  });
+  }, 100);
 });

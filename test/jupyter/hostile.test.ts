@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
+import { wrongIn } from "../../kernel/jupyter/connection.js";
 import { packagePath } from "../../kernel/lab/index.js";
 import { Random } from "../../kernel/lab/random.js";
 import { KernelClient, PROGRAM, signature } from "./client.js";
@@ -148,7 +149,9 @@ hostile("user code that breaks the streams, JSON or Promise leaves the kernel an
 hostile("a kernel whose library is not built says so in each cell and in each reply", async () => {
   const folder = mkdtempSync(join(tmpdir(), "p2plab-unbuilt-"));
   mkdirSync(join(folder, "dist/kernel"), { recursive: true });
-  cpSync(packagePath("dist/kernel/jupyter"), join(folder, "dist/kernel/jupyter"), { recursive: true });
+  // What the kernel imports before its sockets run.
+  for (const part of ["jupyter", "session/packed-program.js"])
+    cpSync(packagePath(`dist/kernel/${part}`), join(folder, "dist/kernel", part), { recursive: true });
   cpSync(packagePath("package.json"), join(folder, "package.json"));
   symlinkSync(packagePath("node_modules"), join(folder, "node_modules"));
   const unbuilt = await KernelClient.start({
@@ -183,6 +186,15 @@ hostile("without a connection file, or with a damaged one, the kernel says so an
   try {
     assert.match(start().stderr, /usage/);
     assert.is(start().status, 2);
+    for (const [name, text] of [
+      ["null", /holds no JSON object/],
+      [JSON.stringify({ ...client.connection, shell_port: "abc" }), /shell_port as "abc", which is no port/],
+      [JSON.stringify({ ...client.connection, key: 5 }), /key as 5, not as a text/],
+      [JSON.stringify({ ...client.connection, ip: "999.1.1.1" }), /ip as "999.1.1.1", which is no address/],
+    ] as const) {
+      assert.match(String(wrongIn(JSON.parse(name))), text);
+    }
+    assert.is(wrongIn(client.connection), null);
     for (const [file, text] of [
       ["missing.json", /cannot read the connection file/],
       ["bad.json", /cannot read the connection file/],
@@ -207,8 +219,9 @@ hostile("a port that is taken ends the kernel with a message", async () => {
     text += chunk;
   });
   const code = await new Promise((resolve) => second.once("close", resolve));
-  assert.is(code, 1);
+  assert.is(code, 1, text);
   assert.match(text, /Address already in use/);
+  assert.is((await client.execute("1")).reply.status, "ok");
 });
 
 hostile.run();
