@@ -1,4 +1,5 @@
 /** Cells of TypeScript: converted by the compiler, run in one scope, and what they declare kept for the next. */
+import { isBuiltin } from "node:module";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import vm from "node:vm";
@@ -85,7 +86,10 @@ export class Cells {
       url: pathToFileURL(filename).href,
       filename,
       dirname: dirname(filename),
-      resolve: (name: string) => pathToFileURL((this.#modules.require as NodeJS.Require).resolve(name)).href,
+      resolve: (name: string) => {
+        const found = (this.#modules.require as NodeJS.Require).resolve(name);
+        return isBuiltin(found) ? `node:${found.replace(/^node:/, "")}` : pathToFileURL(found).href;
+      },
     };
     Object.defineProperty(globalThis, HANDOVER, { value: handover });
   }

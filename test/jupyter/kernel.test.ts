@@ -134,7 +134,7 @@ kernel("displays come in order, are updated by their id, and are cleared", async
 
 kernel("what JSON cannot hold is an error in the cell, and the kernel lives", async () => {
   const answer = await client.execute('display.raw({ "application/json": 1n })');
-  assert.is(answer.reply.ename, "TypeError");
+  assert.is(answer.reply.ename, "P2pError");
   assert.match(String(answer.reply.evalue), /BigInt/);
   assert.is((await client.execute("1")).reply.status, "ok");
 });

@@ -29,6 +29,10 @@ language("for await, ES2023, import.meta, export and every form of import run in
   );
   assert.is(await textOf("[3, 1, 2].toSorted().with(0, 9).findLast((x) => x > 2)"), "3");
   assert.is(await textOf("import.meta.dirname === process.cwd()"), "true");
+  assert.is(
+    await textOf("[import.meta.resolve('fs'), import.meta.resolve('node:os')].join()"),
+    "'node:fs,node:os'",
+  );
   await run("export const exported = 4; export function doubled() { return exported * 2; }");
   assert.is(await textOf("doubled() + exported"), "12");
   assert.is(
