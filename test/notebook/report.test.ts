@@ -310,14 +310,25 @@ else {
     async () => {
       await inFolder((folder) => {
         const { template } = installKernel({ prefix: folder });
+        const notebook = sample();
+        const refresh = '<META\nhttp-equiv="refresh" content="0;url=http://x">';
+        const hostile = codeCell("0", "hostile");
+        hostile.outputs = ["text/html", "text/markdown", "image/svg+xml"].map((mime) => ({
+          output_type: "display_data" as const,
+          data: { [mime]: refresh },
+          metadata: {},
+        }));
+        notebook.cells.push(hostile, markdownCell(refresh, "hostile-text"));
         const { status, stderr } = spawnSync(
           requireNbconvert(),
-          ["-m", "nbconvert", "--to", "html", "--template", "p2plab", write(folder, "bare.ipynb", sample())],
+          ["-m", "nbconvert", "--to", "html", "--template", "p2plab", write(folder, "bare.ipynb", notebook)],
           { encoding: "utf8", env: { ...process.env, JUPYTER_PATH: join(folder, "share/jupyter") } },
         );
         assert.is(status, 0, stderr);
         const html = readFileSync(join(folder, "bare.html"), "utf8");
         assert.match(html, /ORIGIN NOT CHECKED by p2plab/);
+        assert.not.match(html, /<meta\s+http-equiv=["']?refresh/i);
+        assert.match(html, /&lt;META/);
         assert.is(html.match(/class="p2plab-figure"/g)?.length, 1);
         assert.ok(existsSync(template));
       });

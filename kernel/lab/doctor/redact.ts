@@ -13,6 +13,9 @@ const SERIAL =
   /(?<![a-z])(S\/N|serial(?:[ _-]?(?:number|no\.?))?)(["']?\s*[:#=：]?\s*["']?)(?=[\w-]*\d)[A-Z0-9][\w-]{4,}/gi;
 const NETWORK_ADDRESS =
   /(?<![\w.:-])(?:\d{1,3}(?:\.\d{1,3}){3}(?![\w-]|\.\d)|[0-9a-f]{0,4}(?::[0-9a-f]{0,4}){2,7}(?![\w:]))/gi;
+/** What makes four numbers a version: nvidia-cublas-cu12==12.4.5.8, cuDNN 9.1.0.70, "version": "1.2.3.4". */
+const VERSION_BEFORE =
+  /(?:==|\b(?:v|versions?|release|driver|cuda|cudnn|nccl|cublas|cupti|nvrtc|build)["']?[\s:=]*["']?)$/i;
 /** Shorter names are words of their own: they would be found everywhere. */
 const LEAST_NAME = 3;
 /** Names that tell of nobody, and that paths and drivers have too. */
@@ -58,7 +61,11 @@ export function cleaner(names: readonly string[] = []): (text: string) => string
     const plain = text
       .replace(UUID, (found, prefix: string | undefined) => standIn(found, prefix?.toUpperCase() ?? "UUID"))
       .replace(HARDWARE_ADDRESS, "xx:xx:xx:xx:xx:xx")
-      .replace(NETWORK_ADDRESS, (found) => (tellsOfNetwork(found) ? standIn(found, "IP") : found))
+      .replace(NETWORK_ADDRESS, (found, at: number, whole: string) =>
+        tellsOfNetwork(found) && !VERSION_BEFORE.test(whole.slice(Math.max(0, at - 24), at))
+          ? standIn(found, "IP")
+          : found,
+      )
       .replace(HOME, "$1redacted")
       .replace(SERIAL, "$1$2redacted");
     return named ? plain.replace(named, "redacted") : plain;

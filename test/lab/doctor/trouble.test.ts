@@ -274,6 +274,9 @@ test("redacted, nobody's folders and serial numbers are left, whoever they are, 
   const harmless =
     "127.0.0.1 535.104.05 libx.so.1.2.3.4 12:34:56 std::chrono::abc ab::cd 0000:1b:00.0 256.1.1.1";
   assert.is(clean(harmless), harmless);
+  const versions = 'nvidia-cublas-cu12==12.4.5.8, cuDNN 9.10.2.21, "version": "1.2.3.4", NCCL: 2.27.7.1';
+  assert.is(clean(versions), versions);
+  assert.match(clean("user@10.1.2.3 host=10.1.2.4"), /^user@IP-redacted-\d host=IP-redacted-\d$/);
   assert.match(clean("4c4c4544-0051-3010-8052-b4c04f4e4d32"), /^UUID-redacted-\d$/);
 });
 
