@@ -90,7 +90,8 @@
       ],
       "include_dirs": [
         "<!(node -p \"require('node-addon-api').include_dir\")",
-        "<(SHARED_INTERMEDIATE_DIR)"
+        # Not an action: make would take the folder's name apart where the clone's path holds a space.
+        "<!(node native/embed-ptx.mjs native/kernels.ptx build/generated/kernels_ptx.h)"
       ],
       "defines": [
         "NAPI_VERSION=8",
@@ -112,15 +113,6 @@
             "MACOSX_DEPLOYMENT_TARGET": "13.3"
           }
         }]
-      ],
-      "actions": [
-        {
-          "action_name": "embed_ptx",
-          "message": "Embedding native/kernels.ptx",
-          "inputs": ["native/embed-ptx.mjs", "native/kernels.ptx"],
-          "outputs": ["<(SHARED_INTERMEDIATE_DIR)/kernels_ptx.h"],
-          "action": ["node", "native/embed-ptx.mjs", "native/kernels.ptx", "<(SHARED_INTERMEDIATE_DIR)/kernels_ptx.h"]
-        }
       ]
     }
   ]
