@@ -37,6 +37,8 @@ export async function bundle(entry: string, outfile: string, options: BuildOptio
     target: "node20",
     mainFields: ["module", "main"],
     logLevel: "error",
+    // Code out of a snapshot or with compiled data beside it knows no way to import: it requires instead.
+    supported: { "dynamic-import": false },
     ...options,
   });
 }

@@ -1,15 +1,18 @@
 /** What a first cell shows of a machine: what it is, how far its numbers can be trusted, what to do next. */
 import type { MachineInfo, Provenance, ProvenanceKind } from "./machine.js";
-import { escapeHtml, type MimeBundle } from "./rich.js";
+import { escapeHtml, type MimeBundle, WORD_COLOURS } from "./rich.js";
 
 const KINDS: Record<ProvenanceKind, { colour: string; says: string }> = {
-  measured: { colour: "#0B6B3A", says: "每个数字都在这台机器上现测 every number is measured here and now" },
+  measured: {
+    colour: WORD_COLOURS.good,
+    says: "每个数字都在这台机器上现测 every number is measured here and now",
+  },
   recorded: {
-    colour: "#7A5B00",
+    colour: WORD_COLOURS.caution,
     says: "数字先前在真实机器上测好并录下 numbers were measured on a real machine earlier",
   },
   simulated: {
-    colour: "#B00020",
+    colour: WORD_COLOURS.alarm,
     says: "数字来自模型，不是测量 numbers come from a model, not from a measurement",
   },
 };

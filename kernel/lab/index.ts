@@ -21,4 +21,4 @@ export { setInterruptSignal } from "./interrupt.js";
 export { onVariables, type Variable } from "./measure/variables.js";
 export * as plot from "./plot/index.js";
 export { onProgress, type Progress } from "./progress.js";
-export { escapeHtml, type MimeBundle, richDisplay } from "./rich.js";
+export { escapeHtml, type MimeBundle, richDisplay, WORD_COLOURS } from "./rich.js";

@@ -27,7 +27,6 @@ export function packedScript(code: string, compiled?: Buffer): vm.Script {
   return new vm.Script(`(function (exports, require, module) {${code}\n})`, {
     filename: packagePath(PACKED_PROGRAM.code),
     ...(compiled && { cachedData: compiled }),
-    importModuleDynamically: vm.constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
   });
 }
 

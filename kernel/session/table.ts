@@ -1,6 +1,6 @@
 /** An Arquero table as HTML and as text: capped rows, few digits, its origin and the columns without a value in a line under it. */
 import { inspect } from "node:util";
-import { escapeHtml, lab, type MimeBundle } from "../lab/index.js";
+import { escapeHtml, lab, type MimeBundle, WORD_COLOURS } from "../lab/index.js";
 
 const ROWS = 60;
 const CELL_CHARACTERS = 200;
@@ -79,7 +79,7 @@ function html(names: string[], rows: string[][], numeric: boolean[], caption: st
   const body = rows
     .map((row) => `<tr>${row.map((cell, i) => `<td${align(i)}>${escapeHtml(cell)}</td>`).join("")}</tr>`)
     .join("\n");
-  const colour = warn ? ";color:#B00020" : "";
+  const colour = warn ? `;color:${WORD_COLOURS.alarm}` : "";
   return `<table><thead><tr>${head}</tr></thead><tbody>\n${body}\n</tbody></table><div style="font-size:0.85em${colour}">${escapeHtml(caption)}</div>`;
 }
 

@@ -1,5 +1,5 @@
 /** Values that have no bundle of their own, and of which a reader wants more than their text: runs, and arrays of numbers. */
-import { escapeHtml, lab, type MimeBundle } from "../lab/index.js";
+import { escapeHtml, lab, type MimeBundle, WORD_COLOURS } from "../lab/index.js";
 
 /** Arrays up to this length show themselves. */
 const SHORT = 20;
@@ -32,7 +32,7 @@ export function runBundle(run: lab.Run): MimeBundle {
     ([name, text]) =>
       `<tr><th style="text-align:left">${escapeHtml(name)}</th><td style="text-align:left">${escapeHtml(text)}</td></tr>`,
   );
-  const colour = provenance.kind === "simulated" ? ";color:#B00020" : "";
+  const colour = provenance.kind === "simulated" ? `;color:${WORD_COLOURS.alarm}` : "";
   const html = `<table>${rows.join("")}</table><pre>${escapeHtml(String(program))}</pre><div style="font-size:0.85em${colour}">${escapeHtml(origin)}</div>`;
   const text = [...parts.map(([name, value]) => `${name}: ${value}`), String(program), `(${origin})`];
   return { "text/html": html, "text/plain": text.join("\n") };

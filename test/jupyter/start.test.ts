@@ -16,6 +16,7 @@ import { join } from "node:path";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { packagePath } from "../../kernel/lab/index.js";
+import { nsysFixture } from "../lab/import/nsys-fixture.js";
 import { KernelClient } from "./client.js";
 
 export const TIME_LIMIT_S = 400;
@@ -89,6 +90,10 @@ if (process.platform === "win32") {
       assert.is(await value('((await import("arquero")) as any).table === aq.table'), "true");
       assert.is(await value("aq.table({ a: [1] }).constructor.name"), "'ColumnTable'");
       assert.match(await value('await lab.open("sim:nowhere").catch(String)'), /no simulated machine/);
+      // Loaded when it is needed, not with the rest.
+      const profile = join(folder, "synthetic.sqlite");
+      writeFileSync(profile, await nsysFixture("3.4.0"));
+      assert.is(await value(`(await lab.import(${JSON.stringify(profile)})).constructor.name`), "'Imported'");
       const { reply } = await client.execute("const wrong: number = 'text'");
       assert.match(String(reply.evalue), /TS2322/);
       assert.match(String((await client.execute('throw new Error("x")')).reply.traceback), /Cell In\[\d+\]/);

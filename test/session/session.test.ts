@@ -116,7 +116,7 @@ cells("a table is HTML with numbers to the right, its provenance in one line, te
   const html = bundle["text/html"] as string;
   assert.match(html, /1\.235/);
   assert.match(html, /&#60;b&#62;/);
-  assert.match(html, /color:#B00020">simulated · m · d · 2 rows/);
+  assert.match(html, /color:var\(--jp-error-color1,#B00020\)">simulated · m · d · 2 rows/);
   assert.not.match(html, /<th[^>]*>provenance/);
   assert.match(bundle["text/plain"] as string, /simulated · m · d · 2 rows/);
 });

@@ -37,7 +37,7 @@ const run = await machine.run(program, { mode: "latency" });`);
   }
   const shown = await resultOf("run");
   assert.match(String(shown["text/plain"]), /^median: [\d.]+ µs \(95 % interval .*\nsamples: \d+/);
-  assert.match(String(shown["text/html"]), /color:#B00020/);
+  assert.match(String(shown["text/html"]), /color:var\(--jp-error-color1,#B00020\)/);
 });
 
 values("a claim shows its sentence, whether it holds, and where its numbers come from", async () => {

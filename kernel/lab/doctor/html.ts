@@ -1,18 +1,17 @@
 /** The diagnosis as HTML: what a notebook shows, and the body of the report. */
 import { P2pError, shown } from "../errors.js";
-import { escapeHtml } from "../rich.js";
+import { escapeHtml, WORD_COLOURS } from "../rich.js";
 import { type Finding, type Language, type Status, type Text, text } from "./checks/check.js";
 import type { Examined } from "./examined.js";
 import { gpuWords, hostWords, verdictOf, versionWords } from "./summary.js";
 import { WORDS } from "./text-words.js";
 import { matrices, treeLines } from "./tree.js";
 
-/** JupyterLab's own in a notebook, so that they can be read on a dark theme too. */
 const COLOURS: Readonly<Record<Status, string>> = {
-  pass: "var(--jp-success-color1,#0B6B3A)",
-  warn: "var(--jp-warn-color1,#7A5B00)",
-  fail: "var(--jp-error-color1,#B00020)",
-  skip: "var(--jp-content-font-color2,#52606D)",
+  pass: WORD_COLOURS.good,
+  warn: WORD_COLOURS.caution,
+  fail: WORD_COLOURS.alarm,
+  skip: WORD_COLOURS.faint,
 };
 
 const STATUSES: Readonly<Record<Status, Text>> = {

@@ -1,8 +1,8 @@
 /** The report's style sheet: readable on screen in a light and a dark theme, on a telephone and on paper, without any outside font. */
 const LIGHT =
-  "--ink: #1f2933; --faint: #52606d; --line: #e4e7eb; --code: #f6f8fa; --paper: #fff; --link: #0067a3; --alarm: #b00020; --alarm-paper: #fdecea; --warn-paper: #fff4f0; --keyword: #7a35d6; --string: #0b6b3a; --number: #9c4f00; --comment: #64717e; --name: #005cc5;";
+  "--ink: #1f2933; --faint: #52606d; --line: #e4e7eb; --code: #f6f8fa; --paper: #fff; --link: #0067a3; --alarm: #b00020; --alarm-paper: #fdecea; --warn-paper: #fff4f0; --keyword: #7a35d6; --string: #0b6b3a; --number: #9c4f00; --comment: #64717e; --name: #005cc5; --jp-success-color1: #0b6b3a; --jp-warn-color1: #7a5b00; --jp-error-color1: #b00020; --jp-content-font-color2: #52606d;";
 const DARK =
-  "--ink: #e6eaef; --faint: #a3adb8; --line: #333b45; --code: #1c2229; --paper: #14181d; --link: #66b8ee; --alarm: #ff7a85; --alarm-paper: #3a1d22; --warn-paper: #33251d; --keyword: #c4a2ff; --string: #7fd6a4; --number: #f0b070; --comment: #93a0ad; --name: #8cc0ff;";
+  "--ink: #e6eaef; --faint: #a3adb8; --line: #333b45; --code: #1c2229; --paper: #14181d; --link: #66b8ee; --alarm: #ff7a85; --alarm-paper: #3a1d22; --warn-paper: #33251d; --keyword: #c4a2ff; --string: #7fd6a4; --number: #f0b070; --comment: #93a0ad; --name: #8cc0ff; --jp-success-color1: #7fd6a4; --jp-warn-color1: #e8c15a; --jp-error-color1: #ff7a85; --jp-content-font-color2: #a3adb8;";
 
 /** Families with Chinese first, for whatever prints or shows a report. */
 export const SANS = `"Noto Sans CJK SC", "Noto Sans SC", "Source Han Sans SC", "PingFang SC", "Microsoft YaHei", system-ui, sans-serif`;
