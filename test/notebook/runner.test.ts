@@ -121,7 +121,8 @@ runner("what a stopped cell has started is stopped with it", async () => {
       'import { spawn } from "child_process";\nconst child = spawn("sleep", ["300"]);\nconsole.log(child.pid);',
       "while (true) {}",
     ],
-    { timeoutS: 2 },
+    // The first cell has Node.js's types read, on a machine that may be busy.
+    { timeoutS: 6 },
   );
   const printed = outputsOf(written, 0)[0] as { text: string };
   const pid = Number(printed.text);
