@@ -22,6 +22,7 @@ import { Random, seedOf } from "../random.js";
 import { samplingOf, THROUGHPUT_SAMPLING } from "../sampling.js";
 import { TOPOLOGIES } from "../topology/presets.js";
 import { peerRefusal, type Topology } from "../topology/topology.js";
+import { Turns } from "../turns.js";
 import { formatBytes } from "../units.js";
 import { requireReach } from "./cuda-reach.js";
 import { requireSyncsAtEnd } from "./cuda-throughput.js";
@@ -35,7 +36,6 @@ import { probeFacts, probeOf, sampleAround, setupOf } from "./simulation/probes.
 import { rdmaCards } from "./simulation/rdma.js";
 import { graphCosts, mostOf, sampleLatency, sampleThroughput } from "./simulation/sample.js";
 import { traceOf } from "./simulation/trace.js";
-import { Turns } from "./simulation/turns.js";
 
 /** Machines that can be simulated. */
 export const PRESETS: readonly { readonly name: string; readonly describes: string }[] = TOPOLOGIES.map(

@@ -1,5 +1,6 @@
 import { interruptSignal } from "../interrupt.js";
 import type { Machine } from "../machine.js";
+import { Turns } from "../turns.js";
 import { type Axes, type AxisCell, axisColumns, cellsOf } from "./axes.js";
 import { expectMachine, expectNames, expectOptions, expectWord } from "./expect.js";
 import { isLack } from "./missing.js";
@@ -7,7 +8,6 @@ import { stopped } from "./partial.js";
 import { METRICS, type Metric, modeOf, SUMMARY_COLUMNS, summaryFields } from "./summary.js";
 import { PROVENANCE_COLUMNS, provenanceFields, type Table, tableOf } from "./table.js";
 import { OPTIONS, pathOf, transfer } from "./transfer.js";
-import { Turns } from "./turns.js";
 import { type Cell, type VisitedCells, type VisitOptions, visit } from "./visits.js";
 
 export type SweepOptions = Axes &

@@ -15,7 +15,7 @@ import {
   shareOf,
   THROUGHPUT_SAMPLING,
 } from "../sampling.js";
-import { Turns } from "./turns.js";
+import { Turns } from "../turns.js";
 
 /** Visits to each cell of a table, where nothing else is said. */
 const ROUNDS = 2;

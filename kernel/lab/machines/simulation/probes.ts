@@ -6,8 +6,8 @@ import { probeBuffers } from "../../program-arguments.js";
 import type { Random } from "../../random.js";
 import { type Sampling, stop } from "../../sampling.js";
 import type { Topology } from "../../topology/topology.js";
+import type { Turns } from "../../turns.js";
 import type { Costs } from "./constants.js";
-import type { Turns } from "./turns.js";
 import { Ways } from "./ways.js";
 
 /** One access (load, atomic, fence) or one way (ping-pong), ns; or why the model has none. */

@@ -4,10 +4,10 @@ import type { StepOperation } from "../../operations.js";
 import type { Program } from "../../program.js";
 import type { Random } from "../../random.js";
 import { type Sampling, stop } from "../../sampling.js";
+import type { Turns } from "../../turns.js";
 import type { PerNode } from "./constants.js";
 import { type Batch, execute, executeBatch } from "./execute.js";
 import type { Plan } from "./plan.js";
-import type { Turns } from "./turns.js";
 
 /** Entries that the queue of a stream takes, and how long a batch should be: as for real GPUs. */
 const QUEUE_ENTRIES = 512;
