@@ -6,6 +6,7 @@ import { statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type ts from "typescript";
 import { packagePath } from "../lab/index.js";
+import { isLibraryPart, LIBRARY, libraryFile, libraryText } from "./library.js";
 import { ModuleLookups, remembered } from "./lookups.js";
 import { forwardTypeScriptLookups, preloadedPackages } from "./packages.js";
 import { PRELOAD } from "./preload.js";
@@ -77,6 +78,7 @@ export class Compiler {
       this.#isWhole = true;
       this.#options.lib = [...(this.#options.lib ?? []), "lib.dom.d.ts", "lib.dom.iterable.d.ts"];
     }
+    this.#versions.set(libraryFile, tsc.version);
     this.#lookups = new ModuleLookups(this.#cwd);
     this.#service = tsc.createLanguageService(this.#host(), documents);
   }
@@ -98,11 +100,11 @@ export class Compiler {
         const version = this.#versionOf(path);
         const known = this.#snapshots.get(path);
         if (known?.version === version) return known.snapshot;
-        const own = this.#texts.get(path);
-        if (!own && !system.fileExists(path)) return undefined;
+        const own = isLibraryPart(path) ? { text: "" } : this.#texts.get(path);
+        if (!own && path !== libraryFile && !system.fileExists(path)) return undefined;
         const snapshot = own
           ? tsc.ScriptSnapshot.fromString(own.text)
-          : new FileText(() => readFile(path) ?? "");
+          : new FileText(path === libraryFile ? libraryText : () => readFile(path) ?? "");
         this.#snapshots.set(path, { version, snapshot });
         return snapshot;
       },
@@ -190,7 +192,11 @@ export class Compiler {
     if (diagnostics.some(({ code }) => MISSING_MODULE.has(code))) this.#texts.delete(this.cellFile);
     if (diagnostics.length > 0)
       return { diagnostics, emitted: null, modules: new Map(), values: new Map(), types: new Set() };
-    const emitted = emit(program, cell, { before: [rewrite(checker, declared)], after: [dropExports] });
+    const transformers = { before: [rewrite(checker, declared)], after: [dropExports] };
+    // To write the declarations of a cell that has none takes a quarter of the time.
+    const emitted = cell.statements.every(tsc.isExpressionStatement)
+      ? { ...emit(program, cell, transformers, CODE_ONLY), declarations: "export {};\n" }
+      : emit(program, cell, transformers);
     const modules = new Map(own.map((file) => [file.fileName, commonJs(emit(program, file).js)]));
     return { diagnostics, emitted, modules, values: valuesOf(checker, cell), types: typesOf(checker, cell) };
   }
@@ -348,7 +354,7 @@ export interface Compiled {
 function optionsOf(cwd: string, nodeTypes: string): ts.CompilerOptions {
   return {
     target: tsc.ScriptTarget.ES2022,
-    lib: ["lib.es2023.d.ts", "lib.esnext.disposable.d.ts"],
+    lib: [LIBRARY],
     module: tsc.ModuleKind.ESNext,
     moduleDetection: tsc.ModuleDetectionKind.Force,
     moduleResolution: tsc.ModuleResolutionKind.Bundler,
@@ -388,14 +394,22 @@ function diagnosticsOf(program: ts.Program, file: ts.SourceFile): ts.Diagnostic[
   return found.sort((a, b) => (a.start ?? 0) - (b.start ?? 0));
 }
 
-function emit(program: ts.Program, file: ts.SourceFile, transformers?: ts.CustomTransformers): Emitted {
+/** TypeScript's number for it, which its types leave out: `false` and the declarations are written as well. */
+const CODE_ONLY = 0 as unknown as boolean;
+
+function emit(
+  program: ts.Program,
+  file: ts.SourceFile,
+  transformers?: ts.CustomTransformers,
+  what?: typeof CODE_ONLY,
+): Emitted {
   const parts = { js: "", map: "", declarations: "" };
   const write: ts.WriteFileCallback = (path, text) => {
     if (path.endsWith(".map")) parts.map = text;
     else if (path.endsWith(".d.ts")) parts.declarations = text;
     else parts.js = text.replace(/\n?\/\/# sourceMappingURL=\S+\s*$/, "\n");
   };
-  program.emit(file, write, undefined, undefined, transformers);
+  program.emit(file, write, undefined, what, transformers);
   return parts;
 }
 
