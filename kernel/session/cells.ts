@@ -14,7 +14,7 @@ import { forwardRequire, silenceModuleWarning } from "./packages.js";
 import { importsText, type PRELOAD } from "./preload.js";
 import { CELL, LOAD, SCOPE, STOP } from "./rewrite.js";
 import { type Binding, Scope } from "./scope.js";
-import { type CellSource, fileOf, mappingOf } from "./sources.js";
+import { type CellSource, cellName, fileOf, mappingOf } from "./sources.js";
 import { interruption, stopHere, stoppingNumber } from "./stopping.js";
 
 /** What running one cell came to. */
@@ -38,7 +38,9 @@ interface CellObject {
   readonly declare: (bindings: Readonly<Record<string, Binding>>) => void;
 }
 
-const PARAMETERS = [SCOPE, CELL, STOP, LOAD, "exports", "require", "__filename", "__dirname"].join(", ");
+const PARAMETERS = [SCOPE, CELL, STOP, LOAD, "exports", "module", "require", "__filename", "__dirname"].join(
+  ", ",
+);
 /** A global of the process for good, whatever cells do to what is global: what a cell's parameters are, while it begins. */
 const HANDOVER = "__p2plab_cell__";
 const handover: { arguments: readonly unknown[] } = { arguments: [] };
@@ -80,7 +82,7 @@ export class Cells {
     forwardRequire();
     this.#cwd = cwd;
     this.#compiler = new Compiler(cwd);
-    this.#modules = new CellModules(cwd);
+    this.#modules = new CellModules(cwd, this.sources);
     const filename = join(cwd, "cells.js");
     this.#meta = {
       url: pathToFileURL(filename).href,
@@ -156,10 +158,10 @@ export class Cells {
     values: readonly string[],
   ): Promise<{ value: unknown; thrown: { error: unknown } | null; isAlive(name: string): boolean }> {
     const accessors = values.map((name) => `${name}: [() => ${name}, ($value) => { ${name} = $value }]`);
-    // In a block of its own, a cell may declare what the parameters are named.
-    const head = `(async function (${PARAMETERS}) {{ ${CELL}.declare({ ${accessors.join(", ")} }); `;
+    // In a block of its own, a cell may declare what the parameters are named. Modules are in strict mode, and so are cells.
+    const head = `(async function (${PARAMETERS}) { "use strict"; { ${CELL}.declare({ ${accessors.join(", ")} }); `;
     const name = fileOf(++this.#serial);
-    this.sources.set(name, { source, count, origin: mappingOf(map, head.length) });
+    this.sources.set(name, { source, name: cellName(count), origin: mappingOf(map, head.length) });
     let undo: (name: string) => void = () => undefined;
     const cell: CellObject = {
       value: undefined,
@@ -175,8 +177,8 @@ export class Cells {
     };
     const { filename, dirname } = this.#meta;
     const { names, exports } = this.scope;
-    const { require } = this.#modules;
-    handover.arguments = [names, cell, stoppingNumber(), load, exports, require, filename, dirname];
+    const { module, require } = this.#modules;
+    handover.arguments = [names, cell, stoppingNumber(), load, exports, module, require, filename, dirname];
     let thrown: { error: unknown } | null = null;
     try {
       const running = vm.runInThisContext(`${head}${js}\n}})(...${HANDOVER}.arguments)`, {

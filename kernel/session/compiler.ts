@@ -10,7 +10,7 @@ import { isLibraryPart, LIBRARY, libraryFile, libraryText } from "./library.js";
 import { ModuleLookups, remembered } from "./lookups.js";
 import { forwardTypeScriptLookups, preloadedPackages } from "./packages.js";
 import { PRELOAD } from "./preload.js";
-import { documents, tsc } from "./typescript.js";
+import { documents, LANGUAGE_LEVEL, tsc } from "./typescript.js";
 
 /** What TypeScript makes of one file. */
 export interface Emitted {
@@ -21,8 +21,20 @@ export interface Emitted {
   readonly declarations: string;
 }
 
+/** A module that cells import from their folder, as CommonJS. */
+export interface ModuleCode {
+  readonly source: string;
+  readonly js: string;
+  /** Source maps, as JSON, that lead from the code back to the source one after the other. */
+  readonly maps: readonly string[];
+}
+
 /** TypeScript's codes for a module, and for the types of a module, that cannot be found. */
 const MISSING_MODULE = new Set([2307, 7016]);
+/** For a decorator that is not called as it was declared. */
+const WRONG_DECORATOR = new Set([1238, 1239, 1240, 1241, 1270, 1271, 1278, 1279, 1329]);
+/** For `import x = require("m")`: a cell may have it, which is no module when it runs. */
+const IMPORT_REQUIRE = 1202;
 
 /** Files of Node.js's types that stand for themselves. */
 const COMMON = ["abortcontroller", "domexception", "events"]
@@ -183,11 +195,15 @@ export class Compiler {
   ): Compiled {
     const { program, checker, cell, declared } = this.#place(earlier, source);
     const own = this.#dependenciesOf(program, cell);
-    const diagnostics = [cell, ...own].flatMap((file) => diagnosticsOf(program, file));
+    const diagnostics = [cell, ...own]
+      .flatMap((file) => diagnosticsOf(program, file))
+      .filter(({ code, file }) => code !== IMPORT_REQUIRE || file !== cell);
     if (!this.#isWhole && (diagnostics.length > 0 || mayNeedNode(cell))) {
       this.#widen();
       return this.compile(earlier, source, rewrite);
     }
+    const other = this.#otherDecorators(diagnostics, () => this.compile(earlier, source, rewrite));
+    if (other?.diagnostics.length === 0) return other;
     // The next cell looks again, also when it is the same.
     if (diagnostics.some(({ code }) => MISSING_MODULE.has(code))) this.#texts.delete(this.cellFile);
     if (diagnostics.length > 0)
@@ -197,8 +213,26 @@ export class Compiler {
     const emitted = cell.statements.every(tsc.isExpressionStatement)
       ? { ...emit(program, cell, transformers, CODE_ONLY), declarations: "export {};\n" }
       : emit(program, cell, transformers);
-    const modules = new Map(own.map((file) => [file.fileName, commonJs(emit(program, file).js)]));
+    const modules = new Map(own.map((file) => [file.fileName, moduleCode(file.text, emit(program, file))]));
     return { diagnostics, emitted, modules, values: valuesOf(checker, cell), types: typesOf(checker, cell) };
+  }
+
+  /**
+   * Decorators are those of tslab, which TypeScript had before the language itself; where none of these was meant, the language's own.
+   * @param found with the ones; null is returned where they are not what is wrong.
+   */
+  #otherDecorators<T>(found: readonly ts.Diagnostic[], work: () => T): T | null {
+    if (!this.#options.experimentalDecorators || !found.some(({ code }) => WRONG_DECORATOR.has(code)))
+      return null;
+    const options = this.#options;
+    this.#options = { ...options, experimentalDecorators: false };
+    this.#changes++;
+    try {
+      return work();
+    } finally {
+      this.#options = { ...this.#options, experimentalDecorators: true };
+      this.#changes++;
+    }
   }
 
   /** From now on all of Node.js's types are known; the next program takes half a second more. */
@@ -246,10 +280,14 @@ export class Compiler {
     if (this.#modules.delete(other)) this.#texts.delete(other);
     this.#write(path, content);
     this.#modules.add(path);
-    const program = this.#service.getProgram();
-    const file = program?.getSourceFile(path);
-    if (!program || !file) throw new Error(`TypeScript's program lacks the module ${name}`);
-    return diagnosticsOf(program, file);
+    const look = (): ts.Diagnostic[] => {
+      const program = this.#service.getProgram();
+      const file = program?.getSourceFile(path);
+      if (!program || !file) throw new Error(`TypeScript's program lacks the module ${name}`);
+      return diagnosticsOf(program, file);
+    };
+    const found = look();
+    return this.#otherDecorators(found, look)?.length === 0 ? [] : found;
   }
 
   complete(earlier: string, source: string, position: number): Candidates {
@@ -343,8 +381,8 @@ interface Placed {
 export interface Compiled {
   readonly diagnostics: readonly ts.Diagnostic[];
   readonly emitted: Emitted | null;
-  /** CommonJS of the modules that the cell imports from its folder, by their path. */
-  readonly modules: ReadonlyMap<string, string>;
+  /** The modules that the cell imports from its folder, by their path. */
+  readonly modules: ReadonlyMap<string, ModuleCode>;
   /** Names that the cell declares and that stand for a value, and what gives each one's type. */
   readonly values: ReadonlyMap<string, () => string>;
   /** Names that the cell declares and that stand for a type; of a package without types nothing is known. */
@@ -353,7 +391,8 @@ export interface Compiled {
 
 function optionsOf(cwd: string, nodeTypes: string): ts.CompilerOptions {
   return {
-    target: tsc.ScriptTarget.ES2022,
+    // What Node.js 20 runs as it is: regular expressions with the flag `v` among it, `using` not.
+    target: LANGUAGE_LEVEL,
     lib: [LIBRARY],
     module: tsc.ModuleKind.ESNext,
     moduleDetection: tsc.ModuleDetectionKind.Force,
@@ -363,6 +402,8 @@ function optionsOf(cwd: string, nodeTypes: string): ts.CompilerOptions {
     esModuleInterop: true,
     experimentalDecorators: true,
     resolveJsonModule: true,
+    // As Node.js and Deno want them written.
+    allowImportingTsExtensions: true,
     jsx: tsc.JsxEmit.React,
     allowJs: true,
     checkJs: true,
@@ -406,8 +447,8 @@ function emit(
   const parts = { js: "", map: "", declarations: "" };
   const write: ts.WriteFileCallback = (path, text) => {
     if (path.endsWith(".map")) parts.map = text;
-    else if (path.endsWith(".d.ts")) parts.declarations = text;
-    else parts.js = text.replace(/\n?\/\/# sourceMappingURL=\S+\s*$/, "\n");
+    else if (/\.d\.[cm]?ts$/.test(path)) parts.declarations = text;
+    else parts.js = withoutMapComment(text);
   };
   program.emit(file, write, undefined, what, transformers);
   return parts;
@@ -421,15 +462,26 @@ const dropExports: ts.TransformerFactory<ts.SourceFile> = () => (file) =>
   );
 
 /** @param js an ES module. */
-export function commonJs(js: string): string {
-  return tsc.transpileModule(js, {
+export function commonJs(js: string): { js: string; map: string } {
+  const { outputText, sourceMapText = "" } = tsc.transpileModule(js, {
     fileName: "module.js",
     compilerOptions: {
       module: tsc.ModuleKind.CommonJS,
-      target: tsc.ScriptTarget.ES2022,
+      target: LANGUAGE_LEVEL,
       esModuleInterop: true,
+      sourceMap: true,
     },
-  }).outputText;
+  });
+  return { js: withoutMapComment(outputText), map: sourceMapText };
+}
+
+function moduleCode(source: string, emitted: Emitted): ModuleCode {
+  const { js, map } = commonJs(emitted.js);
+  return { source, js, maps: [map, emitted.map] };
+}
+
+function withoutMapComment(js: string): string {
+  return js.replace(/\n?\/\/# sourceMappingURL=\S+\s*$/, "\n");
 }
 
 /** Nothing left out, and every name with the file that it comes from. */

@@ -1,6 +1,6 @@
 /** Whether what was typed so far is a whole cell. */
 import type ts from "typescript";
-import { tsc } from "./typescript.js";
+import { LANGUAGE_LEVEL, tsc } from "./typescript.js";
 
 export interface Completeness {
   /** True unless more has to be typed: a text that is invalid is run, so that its errors are shown. */
@@ -25,7 +25,7 @@ export function completenessOf(source: string): Completeness {
   // Two empty lines end a cell in a terminal, whatever it holds.
   if (/(^|\n)\s*\n\s*$/.test(source)) return { completed: true, status: "complete", indent: "" };
   const text = MODULE + source;
-  const file = tsc.createSourceFile("cell.ts", text, tsc.ScriptTarget.ES2022, false);
+  const file = tsc.createSourceFile("cell.ts", text, LANGUAGE_LEVEL, false);
   const { parseDiagnostics: found = [] } = file as unknown as {
     parseDiagnostics?: readonly ts.DiagnosticWithLocation[];
   };

@@ -1,7 +1,8 @@
 /** One cell through the compiler: what it becomes, and what it declares for later ones. */
-import type { Compiler, Emitted } from "./compiler.js";
+import { P2pError } from "../lab/index.js";
+import type { Compiler, Emitted, ModuleCode } from "./compiler.js";
 import { type Declaration, declarationsOf, textOf } from "./declarations.js";
-import { type Diagnostic, diagnosticOf } from "./diagnostic.js";
+import { type Diagnostic, diagnosticOf, jsxDiagnostic } from "./diagnostic.js";
 import { declaredNames, typesOf } from "./names.js";
 import { rewriteCell } from "./rewrite.js";
 
@@ -9,22 +10,36 @@ import { rewriteCell } from "./rewrite.js";
 export interface Converted {
   readonly diagnostics: readonly Diagnostic[];
   readonly emitted: Emitted | null;
-  /** CommonJS of the modules that the cell imports from its folder, by their path. */
-  readonly modules: ReadonlyMap<string, string>;
+  /** The modules that the cell imports from its folder, by their path. */
+  readonly modules: ReadonlyMap<string, ModuleCode>;
   /** Names that the cell declares and that stand for a value. */
   readonly values: readonly string[];
   readonly declarations: readonly Declaration[];
 }
 
-export function converted(compiler: Compiler, earlier: readonly Declaration[], source: string): Converted {
+/** TypeScript takes half a second for each million characters. */
+const MOST_CHARACTERS = 8 * 1024 * 1024;
+
+/** @throws P2pError `usage` for a cell that is longer than a reader can wait for. */
+export function converted(compiler: Compiler, earlier: readonly Declaration[], cell: string): Converted {
+  if (cell.length > MOST_CHARACTERS)
+    throw new P2pError(
+      "usage",
+      `a cell of ${cell.length} characters: the most is ${MOST_CHARACTERS}`,
+      "Put the data into a file beside the notebook and read it: fs.readFileSync(file).",
+    );
+  // A script's first line may name its interpreter, where no JavaScript may stand that is run within a function.
+  const source = cell.replace(/^#!/, "//");
   const names = declaredNames(source);
   const text = names.length > 0 ? `${source}\nexport { ${names.join(", ")} };\n` : source;
   const found = compiler.compile(textOf(earlier), text, rewriteCell);
   const lines = source.split("\n").length;
   const diagnostics = found.diagnostics.flatMap((one) => diagnosticOf(one, compiler.cellFile, lines));
   const { emitted, modules, values, types } = found;
-  if (diagnostics.length > 0 || !emitted)
-    return { diagnostics, emitted: null, modules, values: [], declarations: [] };
+  if (diagnostics.length > 0 || !emitted) {
+    const jsx = jsxDiagnostic(source);
+    return { diagnostics: jsx ? [jsx] : diagnostics, emitted: null, modules, values: [], declarations: [] };
+  }
   const written = declarationsOf(
     emitted.declarations || typesOf(source),
     (name) => values.has(name),

@@ -3,7 +3,7 @@
  * name. Every statement declares one name, so that names can go one by one.
  */
 import type ts from "typescript";
-import { tsc } from "./typescript.js";
+import { LANGUAGE_LEVEL, tsc } from "./typescript.js";
 
 /** The statement, or an overload, that declares a name. */
 export interface Declaration {
@@ -24,7 +24,7 @@ export function declarationsOf(
   isValue: (name: string) => boolean,
   isType: (name: string) => boolean,
 ): Declaration[] {
-  const file = tsc.createSourceFile("declarations.d.ts", text, tsc.ScriptTarget.ES2022, true);
+  const file = tsc.createSourceFile("declarations.d.ts", text, LANGUAGE_LEVEL, true);
   const whole = (node: ts.Node) =>
     text.slice(node.getFullStart(), node.getStart()) +
     text.slice(node.getStart(), node.end).replace(/^export (default )?/, "");

@@ -1,5 +1,7 @@
 import { dirname, relative } from "node:path";
 import type ts from "typescript";
+import { JSX_ADVICE, jsxIn, missingModuleAdvice } from "./advice.js";
+import { LANGUAGE_LEVEL, tsc } from "./typescript.js";
 
 /** Line and column of a position; both count from 0. */
 export interface Position {
@@ -15,7 +17,13 @@ export interface Diagnostic {
   readonly code: number;
   /** Where it is not the cell itself: the file, from the notebook's folder. */
   readonly fileName?: string;
+  /** What to do about it, where the kernel knows more than TypeScript. */
+  readonly hint?: string;
 }
+
+/** TypeScript's codes for a module that cannot be found, and for JSX where it is not known. */
+const NO_MODULE = new Set([2307, 2792]);
+const NO_JSX = 17004;
 
 /**
  * A finding and those that explain it.
@@ -31,10 +39,14 @@ export function diagnosticOf(found: ts.Diagnostic, cellFile: string, lines: numb
     const line = lines - 1;
     return { line, character: (file.text.split("\n")[line] ?? "").length };
   };
+  const folder = dirname(cellFile);
   const where = {
     start: positionOf(start),
     end: positionOf(start + length),
-    ...(isCell ? {} : { fileName: relative(dirname(cellFile), file.fileName) }),
+    ...(isCell ? {} : { fileName: relative(folder, file.fileName) }),
+    ...(NO_MODULE.has(code) && {
+      hint: missingModuleAdvice(file.text.slice(start + 1, start + length - 1), folder),
+    }),
   };
   const chain = (message: string | ts.DiagnosticMessageChain, number: number): Diagnostic[] =>
     typeof message === "string"
@@ -44,4 +56,16 @@ export function diagnosticOf(found: ts.Diagnostic, cellFile: string, lines: numb
           ...(message.next ?? []).flatMap((next) => chain(next, next.code)),
         ];
   return chain(messageText, code);
+}
+
+/** The one finding in a cell that was written with JSX, which TypeScript takes for other things; null for any other. */
+export function jsxDiagnostic(source: string): Diagnostic | null {
+  const found = jsxIn(source);
+  if (!found) return null;
+  const file = tsc.createSourceFile("cell.ts", source, LANGUAGE_LEVEL);
+  const [start, end] = [found.pos, found.end].map((at) => file.getLineAndCharacterOfPosition(at)) as [
+    Position,
+    Position,
+  ];
+  return { start, end, messageText: "Cells have no JSX.", code: NO_JSX, hint: JSX_ADVICE };
 }

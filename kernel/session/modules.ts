@@ -1,10 +1,13 @@
 /** What cells import: packages from the notebook's folder or the kernel's, Node's modules, and modules that cells define. */
+import { statSync } from "node:fs";
 import Module, { createRequire } from "node:module";
-import { dirname, extname, join } from "node:path";
+import { dirname, extname, join, relative } from "node:path";
 import { pathToFileURL } from "node:url";
 import { types } from "node:util";
 import vm from "node:vm";
+import type { ModuleCode } from "./compiler.js";
 import { providedExports } from "./provided.js";
+import { type CellSource, joined, mappingOf } from "./sources.js";
 
 const kernelsRequire = createRequire(import.meta.url);
 
@@ -23,14 +26,21 @@ export class CellModules {
   readonly #import: (name: string) => Promise<Exports>;
   /** CommonJS code by path without its extension, and what it exported. */
   readonly #code = new Map<string, string>();
+  readonly #sources: Map<string, CellSource>;
+  /** Of files of data that were loaded, what tells that they have changed. */
+  readonly #versions = new Map<string, string>();
   readonly #loaded = new Map<string, LoadedModule>();
   readonly #views = new WeakMap<object, Exports>();
-  /** What `require` is in a cell. */
+  /** What `module` and `require` are in a cell. */
+  readonly module: NodeJS.Module;
   readonly require: (name: string) => unknown;
 
-  constructor(cwd: string) {
+  /** @param sources where the modules' code is told of, by the file that its frames name. */
+  constructor(cwd: string, sources: Map<string, CellSource>) {
     this.#cwd = cwd;
+    this.#sources = sources;
     const file = join(cwd, "cells.js");
+    this.module = moduleOf(file);
     this.#require = createRequire(file);
     this.#import = vm.runInThisContext("(name) => import(name)", {
       filename: file,
@@ -40,11 +50,13 @@ export class CellModules {
   }
 
   /** Gives the code of modules; those that changed are loaded anew by the next import. */
-  update(modules: ReadonlyMap<string, string>): void {
-    for (const [path, code] of modules) {
+  update(modules: ReadonlyMap<string, ModuleCode>): void {
+    for (const [path, { source, js, maps }] of modules) {
       const key = withoutExtension(path);
-      if (this.#code.get(key) === code) continue;
-      this.#code.set(key, code);
+      if (this.#code.get(key) === js) continue;
+      this.#code.set(key, js);
+      const origin = maps.map((map) => mappingOf(map, 0)).reduce(joined);
+      this.#sources.set(`${key}.js`, { source, origin, name: relative(this.#cwd, path) });
       // A module may have taken values from the one that changed.
       this.#loaded.clear();
     }
@@ -52,9 +64,31 @@ export class CellModules {
 
   #requireFrom(folder: string, require: NodeJS.Require): NodeJS.Require {
     return new Proxy(require, {
-      apply: (target, self, args: [string]) =>
-        this.#own(folder, args[0]) ?? shared(args[0], require) ?? Reflect.apply(target, self, args),
+      // As in a script that is run: `if (require.main === module) …`.
+      get: (target, key) => (key === "main" ? this.module : Reflect.get(target, key)),
+      apply: (target, self, args: [string]) => {
+        this.#forgetChanged(args[0], require);
+        try {
+          return this.#own(folder, args[0]) ?? shared(args[0], require) ?? Reflect.apply(target, self, args);
+        } catch (error) {
+          throw withoutCells(error);
+        }
+      },
     });
+  }
+
+  /** A file of data is read again once it is another. */
+  #forgetChanged(name: string, require: NodeJS.Require): void {
+    if (typeof name !== "string" || !/^\.{0,2}\/.*\.json$/.test(name)) return;
+    try {
+      const file = require.resolve(name);
+      const { mtimeMs, size } = statSync(file);
+      const version = `${mtimeMs}:${size}`;
+      if (this.#versions.get(file) !== version) delete require.cache[file];
+      this.#versions.set(file, version);
+    } catch {
+      // It is not there: to load it says so.
+    }
   }
 
   #own(folder: string, name: string): unknown {
@@ -66,11 +100,7 @@ export class CellModules {
     const known = this.#loaded.get(key);
     if (known) return known.exports;
     const file = `${key}.js`;
-    const module = new Module(file) as LoadedModule;
-    module.filename = file;
-    module.paths = (Module as unknown as { _nodeModulePaths(folder: string): string[] })._nodeModulePaths(
-      dirname(file),
-    );
+    const module = moduleOf(file);
     module.require = this.#requireFrom(dirname(file), createRequire(file)) as NodeJS.Module["require"];
     this.#loaded.set(key, module);
     try {
@@ -127,6 +157,22 @@ function shared(name: string, asking: NodeJS.Require): Exports | undefined {
   const exports = providedExports(name);
   if (!exports || asking.resolve(name) !== kernelsRequire.resolve(name)) return undefined;
   return exports as Exports;
+}
+
+/** Who asked for a module that is not there, as Node.js tells it, is for a cell the cell itself. */
+function withoutCells(error: unknown): unknown {
+  if (error instanceof Error && "requireStack" in error)
+    error.message = error.message.replace(/\nRequire stack:\n- \S*cells\.js$/, "");
+  return error;
+}
+
+function moduleOf(file: string): LoadedModule {
+  const module = new Module(file) as LoadedModule;
+  module.filename = file;
+  module.paths = (Module as unknown as { _nodeModulePaths(folder: string): string[] })._nodeModulePaths(
+    dirname(file),
+  );
+  return module;
 }
 
 function withoutExtension(path: string): string {

@@ -1,11 +1,11 @@
 /** The names that a cell declares for later ones. */
 import type ts from "typescript";
-import { tsc } from "./typescript.js";
+import { LANGUAGE_LEVEL, tsc } from "./typescript.js";
 
 /** Names to export, so that TypeScript writes their declarations; those with `export` before them are exported already, and a
  * text with syntax errors declares nothing. */
 export function declaredNames(source: string): string[] {
-  const file = tsc.createSourceFile("cell.ts", source, tsc.ScriptTarget.ES2022, false);
+  const file = tsc.createSourceFile("cell.ts", source, LANGUAGE_LEVEL, false);
   const { parseDiagnostics: wrong = [] } = file as unknown as { parseDiagnostics?: readonly unknown[] };
   if (wrong.length > 0) return [];
   const names = new Set<string>();
@@ -43,7 +43,7 @@ export function declaredNames(source: string): string[] {
 
 /** Those statements of a cell that are declarations as they stand. */
 export function typesOf(source: string): string {
-  const file = tsc.createSourceFile("cell.ts", source, tsc.ScriptTarget.ES2022, true);
+  const file = tsc.createSourceFile("cell.ts", source, LANGUAGE_LEVEL, true);
   return file.statements
     .filter(
       (statement) =>

@@ -2,11 +2,11 @@
 import { SourceMap, type SourceMapPayload } from "node:module";
 import type { Position } from "./diagnostic.js";
 
-/** A cell that has run, or runs. */
+/** A cell that has run, or runs, or a module that one has imported. */
 export interface CellSource {
   readonly source: string;
-  /** Its execution count; null for one that is not counted. */
-  readonly count: number | null;
+  /** What a reader knows it by: `Cell In[3]`, or the module's file. */
+  readonly name: string;
   /** Where in the source a place of a stack frame is, both counted from 0; null for what stands in no cell. */
   origin(frame: Position): Position | null;
 }
@@ -15,6 +15,11 @@ export type CellSources = ReadonlyMap<string, CellSource>;
 
 export function fileOf(serial: number): string {
   return `p2plab-cell-${serial}.ts`;
+}
+
+/** @param count the execution count; null for a cell that is not counted. */
+export function cellName(count: number | null): string {
+  return `Cell In[${count ?? "*"}]`;
 }
 
 /** True for a line of a stack trace that stands in a cell. */
@@ -34,5 +39,13 @@ export function mappingOf(json: string, shift: number): CellSource["origin"] {
     // The entry found may stand on an earlier line: then this line came from nowhere.
     if (!("originalLine" in entry) || entry.generatedLine !== line) return null;
     return { line: entry.originalLine, character: entry.originalColumn };
+  };
+}
+
+/** Where code was made in two steps: the last one first. */
+export function joined(last: CellSource["origin"], first: CellSource["origin"]): CellSource["origin"] {
+  return (frame) => {
+    const place = last(frame);
+    return place && first(place);
   };
 }

@@ -1,17 +1,14 @@
 /** Errors as a reader of a notebook wants them: name, message, cell and line, the hint, and the causes. */
 import { inspect } from "node:util";
 import { P2pError } from "../lab/index.js";
+import { missingModuleAdvice } from "./advice.js";
 import type { Diagnostic } from "./diagnostic.js";
-import type { CellSource, CellSources } from "./sources.js";
+import { type CellSource, type CellSources, cellName } from "./sources.js";
 
 export interface CellError {
   readonly ename: string;
   readonly evalue: string;
   readonly traceback: string[];
-}
-
-function nameOf(count: number | null): string {
-  return `Cell In[${count ?? "*"}]`;
 }
 
 /** Type errors: nothing of the cell has run. */
@@ -31,7 +28,7 @@ export function diagnosticsError(
       continue;
     }
     last = diagnostic;
-    const where = `${diagnostic.fileName ?? nameOf(count)}, line ${line + 1}, column ${character + 1}`;
+    const where = `${diagnostic.fileName ?? cellName(count)}, line ${line + 1}, column ${character + 1}`;
     traceback.push(`${where}: TS${diagnostic.code}: ${diagnostic.messageText}`);
     const text = lines[line];
     if (diagnostic.fileName || text === undefined) continue;
@@ -39,6 +36,7 @@ export function diagnosticsError(
     const before = text.slice(0, character).replace(/[^\t]/g, " ");
     traceback.push(`  ${text}`, `  ${before}${"^".repeat(Math.max(1, end - character))}`);
   }
+  for (const hint of new Set(diagnostics.flatMap(({ hint }) => hint ?? []))) traceback.push(`→ ${hint}`);
   const first = diagnostics[0] as Diagnostic;
   return { ename: "TypeScriptError", evalue: `TS${first.code}: ${first.messageText}`, traceback };
 }
@@ -133,12 +131,18 @@ function describe(
     return;
   }
   lines.push(`${lead}${member(error, "name")}: ${member(error, "message")}`, ...framesOf(error, sources));
-  if (error instanceof P2pError && error.hint) lines.push(`→ ${error.hint}`);
+  const hint = error instanceof P2pError ? error.hint : moduleHint(error);
+  if (hint) lines.push(`→ ${hint}`);
   const members = membersOf(error);
   for (const one of members.slice(0, MOST.members)) describe(one, sources, "one of them ", lines, seen);
   if (members.length > MOST.members) lines.push(`… and ${members.length - MOST.members} more of them`);
   const cause = causeOf(error);
   if (cause !== null) describe(cause, sources, "caused by ", lines, seen);
+}
+
+function moduleHint(error: Error): string | null {
+  const name = /^Cannot find (?:module|package) '([^']*)'$/.exec(member(error, "message"))?.[1];
+  return name === undefined ? null : missingModuleAdvice(name, process.cwd());
 }
 
 const FRAME = /^\s*at (?:async (?=\S+$))?(?:(.*?) \()?(.*?):(\d+):(\d+)\)?$/;
@@ -185,7 +189,7 @@ function placeOf(
   if (!origin) return [];
   const lines = cell.source.split("\n");
   const caller = callerOf(name);
-  const head = `  at ${caller}${nameOf(cell.count)}, line ${origin.line + 1}`;
+  const head = `  at ${caller}${cell.name}, line ${origin.line + 1}`;
   if (!excerpt || lines.length === 1) return [`${head}: ${(lines[origin.line] ?? "").trim()}`];
   const from = Math.max(0, origin.line - 1);
   const shown = lines.slice(from, origin.line + 2).map((text, i) => {

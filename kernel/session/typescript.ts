@@ -19,5 +19,8 @@ const held = (globalThis as { [HELD]?: Held })[HELD];
 
 export const tsc: typeof typescript = held?.tsc ?? loadTypescript();
 
+/** What cells may be written in beside types, and are emitted as. */
+export const LANGUAGE_LEVEL: typescript.ScriptTarget = tsc.ScriptTarget.ES2024;
+
 /** Parsed files, shared by all programs of this process. */
 export const documents: typescript.DocumentRegistry = held?.documents ?? tsc.createDocumentRegistry(true);

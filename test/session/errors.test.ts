@@ -159,5 +159,35 @@ errors("a value that is an Error shows its line, not the kernel's stack", async 
   assert.not.match(text, /tslab|node:/);
 });
 
+errors(
+  "what TypeScript cannot know is told with what to do: a missing package, JSX, a cell too long",
+  async () => {
+    const told = async (code: string) => (await errorOf(code)).traceback.join("\n");
+    assert.match(await told('import a from "absent"'), /TS2307.*→ Run npm install absent in/s);
+    assert.match(
+      await told('import a from "npm:@scope/absent@2/part"'),
+      /→ Run npm install @scope\/absent@2 in .* import it as "@scope\/absent\/part"/,
+    );
+    assert.match(await told('import a from "jsr:@std/csv"'), /→ Run npx jsr add @std\/csv in/);
+    assert.match(await told('import a from "https://example.org/a.ts"'), /→ Modules come from npm/);
+    assert.match(await told('import a from "./absent"'), /→ Paths begin at the notebook's folder/);
+    const required = await errorOf('require("absent")');
+    assert.is(required.evalue, "Cannot find module 'absent'");
+    assert.match(required.traceback.join("\n"), /→ Run npm install absent in/);
+    assert.is(
+      await textOf('let code = ""; try { require("absent"); } catch (e) { code = e.code; } code'),
+      "'MODULE_NOT_FOUND'",
+    );
+    assert.match(
+      await told("const part = <p>text</p>;"),
+      /line 1, column 14: TS17004: Cells have no JSX.*→ JSX stands/s,
+    );
+    assert.match(
+      await told(`const long = "${"x".repeat(9_000_000)}"`),
+      /the most is 8388608.*→ Put the data into a file/s,
+    );
+  },
+);
+
 errors.after(close);
 errors.run();

@@ -5,6 +5,16 @@ import { openSession, written } from "./open.js";
 const language = suite("language level");
 const { session, close, run, textOf, errorOf } = await openSession();
 
+language("cells are in strict mode, and have the module of a script that is run", async () => {
+  assert.is(await textOf("(function () { return this === undefined; })()"), "true");
+  assert.match((await errorOf("(Object.freeze({ a: 1 }) as any).a = 2")).evalue, /read only/);
+  assert.is(
+    await textOf("module.exports = {}; require.main === module && module.filename === __filename"),
+    "true",
+  );
+  assert.is(await textOf("const module = 5; module"), "5");
+});
+
 language("using frees at the end of the cell, in reverse order, also when it throws", async () => {
   const make =
     "const make = (name: string) => ({ name, [Symbol.dispose]() { console.log('freed ' + name); } });";
@@ -125,6 +135,23 @@ language("a syntax error at the end of the cell is told within it", async () => 
   const { traceback } = await errorOf("function open() {\n  return (1");
   assert.match(traceback[0] as string, /line 2, column \d+: TS1005/);
 });
+
+language(
+  "what scripts and other runtimes are used to runs: `#!`, flag v, decorators of both kinds, import x = require()",
+  async () => {
+    assert.is(await textOf("#!/usr/bin/env node\nconst first = 1; first + 1"), "2");
+    assert.is(await textOf("/^[\\p{L}--[a-z]]$/v.test('A')"), "true");
+    await run(`function standard(f: () => number, about: ClassMethodDecoratorContext) { return () => f() + 1; }
+function tslabs(target: object, key: string, about: PropertyDescriptor) { about.value = () => 20; }`);
+    assert.is(await textOf("class A { @standard f() { return 1; } } new A().f()"), "2");
+    assert.is(await textOf("class B { @tslabs f() { return 1; } } new B().f()"), "20");
+    await run(`/** @module decorated */
+export function named(c: Function, about: ClassDecoratorContext) { console.log(about.name); }
+@named export class C {}`);
+    assert.is(written(await run("import { C } from './decorated'; new C();")), "C\n");
+    assert.is(await textOf("import os = require('node:os'); typeof os.cpus"), "'function'");
+  },
+);
 
 language.after(close);
 language.run();

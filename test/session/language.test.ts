@@ -129,5 +129,36 @@ language("completion and inspection know preloaded names, earlier cells and docu
   assert.is(session.inspect("   ", 1), null);
 });
 
+language(
+  "files of the notebook's folder are imported by each extension, and read again once changed",
+  async () => {
+    const save = (name: string, text: string) => writeFileSync(join(folder, name), text);
+    save("own.ts", "export const one: number = 1;");
+    save("module.mts", "export const two: number = 2; export default 'two';");
+    save("script.cts", "export const three: number = 3;");
+    save("plain.mjs", "export default 4;");
+    save("data.json", '{ "five": 5 }');
+    assert.is(
+      await textOf(`import { one } from "./own.ts"; import named, { two } from "./module.mts"; import { three } from "./script.cjs";
+import four from "./plain.mjs"; import data from "./data.json"; [one, named, two, three, four, data.five].join()`),
+      "'1,two,2,3,4,5'",
+    );
+    assert.is(await textOf('(await import("./own.ts")).one'), "1");
+    save("data.json", '{ "five": 55, "six": 6 }');
+    assert.is(await textOf('import data from "./data.json"; data.five + data.six'), "61");
+  },
+);
+
+language("an error of a module names its own file and line", async () => {
+  const text =
+    "interface Gone {\n  x: number;\n}\n\nexport function fail(at: Gone): never {\n  throw new Error('failed');\n}\n";
+  writeFileSync(join(folder, "failing.ts"), text);
+  const { traceback } = await errorOf('import { fail } from "./failing";\nfail({ x: 1 });');
+  assert.match(
+    traceback.join("\n"),
+    /at fail, failing\.ts, line 6\n.*→ +6 │ {3}throw new Error.*at Cell In\[\d+\], line 2/s,
+  );
+});
+
 language.after(close);
 language.run();

@@ -36,7 +36,7 @@ export function createConverter(options: { isBrowser?: boolean; _fileWatcher?: W
       const { diagnostics, emitted, modules, declarations } = converted(compiler, earlier, source);
       if (!emitted) return { diagnostics: diagnostics.map((one) => positioned(one, source, cwd)) };
       const sideOutputs = [...modules]
-        .map(([path, data]) => ({ path: path.replace(/\.tsx?$/, ".js"), data: withoutPrologue(data) }))
+        .map(([path, data]) => ({ path: path.replace(/\.tsx?$/, ".js"), data: withoutPrologue(data.js) }))
         .filter(({ path }) => dirname(path) !== cwd)
         .sort((a, b) => (a.path < b.path ? -1 : 1));
       const declOutput = textOf(merged(earlier, declarations, () => true))
@@ -79,7 +79,7 @@ export function isCompleteCode(source: string): { completed: boolean; indent?: s
 }
 
 export function esModuleToCommonJSModule(js: string): string {
-  return js === "" ? "" : withoutPrologue(commonJs(js));
+  return js === "" ? "" : withoutPrologue(commonJs(js).js);
 }
 
 /** What was an ES module is strict; tslab's TypeScript leaves that out. */
