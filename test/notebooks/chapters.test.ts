@@ -1,11 +1,16 @@
-import { existsSync, readdirSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { packagePath } from "../../kernel/lab/index.js";
+import { formatNotebook, readNotebook } from "../../kernel/notebook/index.js";
+import { chapterForm } from "./chapter-form.js";
 import { cellsOf, chapters, enteredIds, FOLDER, solutionsOf, textOf } from "./course.js";
 import { WRONG_ANSWERS } from "./wrong-answers.js";
 
 const form = suite("form of the chapters");
+
+const written = (file: string) => `node dist/test/notebooks/write-chapter.js notebooks/${file}`;
 
 const HEADINGS = ["目标", "先猜", "背景", "测量", "解释", "结论登记", "练习", "小结与参考"];
 
@@ -39,10 +44,10 @@ form(
 form("no outputs, no counts, no stray metadata", () => {
   for (const { file, cells } of chapters) {
     for (const cell of cells) {
-      assert.equal(Object.keys(cell.metadata), [], `${file} ${cell.id}`);
+      assert.equal(Object.keys(cell.metadata), [], `${file} ${cell.id}: ${written(file)}`);
       if (cell.cell_type === "code") {
-        assert.equal(cell.outputs, [], `${file} ${cell.id}`);
-        assert.is(cell.execution_count, null, `${file} ${cell.id}`);
+        assert.equal(cell.outputs, [], `${file} ${cell.id}: ${written(file)}`);
+        assert.is(cell.execution_count, null, `${file} ${cell.id}: ${written(file)}`);
       }
     }
   }
@@ -52,8 +57,41 @@ form("cell ids are unique slugs that begin with the chapter's number", () => {
   for (const { file, number, cells } of chapters) {
     const ids = cells.map((cell) => cell.id);
     assert.is(new Set(ids).size, ids.length, file);
-    for (const id of ids) assert.ok(new RegExp(`^${number}-[a-z0-9-]+$`).test(id), `${file} ${id}`);
+    for (const id of ids)
+      assert.ok(new RegExp(`^${number}-[a-z0-9-]+$`).test(id), `${file} ${id}: ${written(file)}`);
   }
+});
+
+form("a chapter that a front end saved is written anew in that form, its exercises and checks found", () => {
+  const { file, number, cells } = chapters[0] as (typeof chapters)[number];
+  const notebook = readNotebook(join(FOLDER, file));
+  const saved = {
+    ...notebook,
+    metadata: { ...notebook.metadata, toc: {} },
+    cells: notebook.cells.map((cell, index) => ({
+      ...cell,
+      id: `${index}-5f_9A`,
+      metadata: { collapsed: true },
+      source: `${cell.source}\n`,
+      ...(cell.cell_type === "code"
+        ? {
+            execution_count: 3,
+            outputs: [{ output_type: "stream" as const, name: "stdout" as const, text: "1" }],
+          }
+        : {}),
+    })),
+  };
+  const again = chapterForm(saved, number, notebook.metadata);
+  const expected = cells.map(({ id }, index) =>
+    /-(exercise|check)-\d+$/.test(id) ? id : `${number}-${index}-5f-9a`,
+  );
+  assert.equal(
+    again.cells.map(({ id }) => id),
+    expected,
+  );
+  const named = again.cells.map((cell, index) => ({ ...cell, id: cells[index]?.id as string }));
+  assert.is(formatNotebook({ ...again, cells: named }), readFileSync(join(FOLDER, file), "utf8"));
+  assert.equal(chapterForm(again, number, notebook.metadata), again);
 });
 
 form("code cells have at most 25 lines of at most 120 columns, half of them at most 8", () => {

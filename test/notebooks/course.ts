@@ -8,7 +8,8 @@ export const FOLDER = packagePath("notebooks");
 export interface Cell {
   readonly id: string;
   readonly cell_type: string;
-  readonly source: readonly string[];
+  /** Lines, as chapters are committed; other editors may save one text. */
+  readonly source: readonly string[] | string;
   readonly outputs?: readonly unknown[];
   readonly execution_count?: unknown;
   readonly metadata: Readonly<Record<string, unknown>>;
@@ -30,7 +31,7 @@ export const chapters: readonly Chapter[] = readdirSync(FOLDER)
     cells: (JSON.parse(readFileSync(`${FOLDER}/${file}`, "utf8")) as { cells: Cell[] }).cells,
   }));
 
-export const textOf = (cell: Cell) => cell.source.join("");
+export const textOf = ({ source }: Cell) => (typeof source === "string" ? source : source.join(""));
 
 export function cellsOf({ cells }: Chapter, type: "code" | "markdown"): readonly Cell[] {
   return cells.filter((cell) => cell.cell_type === type);

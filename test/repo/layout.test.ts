@@ -125,7 +125,7 @@ layout("the formatter and the linter have nothing to say", () => {
     );
   } catch (error) {
     const { stdout, stderr } = error as { stdout: string; stderr: string };
-    assert.unreachable(`${stderr}${stdout}`.slice(0, 3000));
+    assert.unreachable(`npm run format mends most of this:\n${stderr}${stdout}`.slice(0, 3000));
   }
 });
 

@@ -37,25 +37,18 @@ function codeOf(action: () => unknown): string {
   return "none";
 }
 
-test("the presets are the documented machines", () => {
-  assert.equal(
-    TOPOLOGIES.map((topology) => topology.name),
-    [
-      "hgx-h100-8",
-      "hgx-h200-8",
-      "hgx-h100-16",
-      "vm-h200-2",
-      "gb200-nvl72",
-      "dgx-a100-8",
-      "dgx2-v100-16",
-      "dgx1-v100-8",
-      "pcie-8",
-      "pcie-4",
-      "pcie-gen4-2",
-      "rtx3090-4",
-      "rtx4090-2",
-    ],
-  );
+test("a preset has a name of its own, and the GPUs that its description counts", () => {
+  const names = TOPOLOGIES.map((topology) => topology.name);
+  assert.is(new Set(names).size, names.length);
+  for (const { name, describes, gpu, gpuCount, graph } of TOPOLOGIES) {
+    assert.match(name, /^[a-z0-9]+(-[a-z0-9]+)+$/);
+    assert.is(graph.named("gpu").length, gpuCount, name);
+    const [, computers, gpus, model] = /^(?:(\d+) computers of )?(\d+) × (?:GeForce )?((?:RTX )?\w+)/.exec(
+      describes,
+    ) as RegExpExecArray;
+    assert.is(Number(computers ?? 1) * Number(gpus), gpuCount, describes);
+    assert.ok(gpu.name.includes(model as string), `${describes}: ${gpu.name}`);
+  }
 });
 
 test("pairs have the class that nvidia-smi topo -m prints", () => {
