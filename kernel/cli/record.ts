@@ -4,7 +4,7 @@ import { parseArgs } from "node:util";
 import { lab, onProgress, P2pError, requireWritable } from "../lab/index.js";
 import { temporaryFolder } from "../notebook/index.js";
 import { type Command, INTERRUPTED, interruptible, notebooksOf, progress, timeoutOf } from "./command.js";
-import { execute } from "./execute.js";
+import { execute, statusOf } from "./execute.js";
 
 export const record: Command = {
   name: "record",
@@ -64,17 +64,15 @@ async function recordNotebooks(
   options: { out: string; timeoutS?: number },
 ): Promise<number> {
   const folder = temporaryFolder("p2plab-record-");
-  // The process ends with the notebook's: whoever stopped it is told before.
-  const stop = () => {
-    rmSync(folder, { recursive: true, force: true });
-    progress("p2plab record: stopped on request: of notebooks that did not end nothing is recorded");
-  };
-  process.prependOnceListener("SIGINT", stop);
   try {
     const parts: string[] = [];
     for (const notebook of notebooks) {
       const record = join(folder, `${parts.length}.arrow`);
-      const { recorded } = await execute(notebook, { ...options, machine: "cuda", record });
+      const { recorded, stoppedBy } = await execute(notebook, { ...options, machine: "cuda", record });
+      if (stoppedBy) {
+        progress("p2plab record: stopped on request: of notebooks that did not end nothing is recorded");
+        return statusOf(stoppedBy);
+      }
       if (recorded === null) {
         progress(`nothing was recorded, since a cell of ${notebook} failed`);
         return 1;
@@ -83,7 +81,6 @@ async function recordNotebooks(
     }
     progress(`${lab.mergeRecordings(parts, file)} programs recorded`);
   } finally {
-    process.off("SIGINT", stop);
     rmSync(folder, { recursive: true, force: true });
   }
   process.stdout.write(`${file}\n`);

@@ -19,7 +19,7 @@ import {
   tellingCells,
 } from "../notebook/index.js";
 import { type Command, notebooksOf, progress, timeoutOf } from "./command.js";
-import { execute } from "./execute.js";
+import { execute, statusOf } from "./execute.js";
 
 const FORMATS = ["html", "pdf", "md"] as const;
 type Format = (typeof FORMATS)[number];
@@ -62,6 +62,10 @@ export const report: Command = {
           machine: values.machine,
           ...limit,
         });
+        if (executed.stoppedBy) {
+          progress("  no report is made; p2plab report --no-execute makes one of what is kept");
+          return statusOf(executed.stoppedBy);
+        }
         failed ||= executed.failures.length > 0;
         notebook = executed.notebook;
       }

@@ -2,7 +2,7 @@ import { basename, join } from "node:path";
 import { parseArgs } from "node:util";
 import { packagePath } from "../lab/index.js";
 import { type Command, notebooksOf, timeoutOf } from "./command.js";
-import { execute } from "./execute.js";
+import { execute, statusOf } from "./execute.js";
 import { type Profiler, profiled, profilerOf } from "./profile.js";
 import { profileText } from "./profile-text.js";
 
@@ -45,6 +45,7 @@ export const run: Command = {
       });
       failed ||= executed.failures.length > 0;
       process.stdout.write(`${executed.file}\n`);
+      if (executed.stoppedBy) return statusOf(executed.stoppedBy);
     }
     return failed ? 1 : 0;
   },

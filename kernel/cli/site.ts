@@ -11,7 +11,7 @@ import {
   type SiteChapter,
 } from "../notebook/index.js";
 import { type Command, progress, timeoutOf } from "./command.js";
-import { execute } from "./execute.js";
+import { execute, statusOf } from "./execute.js";
 
 /** Recorded where the recording has it, the model's elsewhere; each row and figure says which. */
 const MACHINE = "recorded:h200x2+twin";
@@ -42,6 +42,7 @@ export const site: Command = {
         machine: values.machine,
         ...limit,
       });
+      if (executed.stoppedBy) return statusOf(executed.stoppedBy);
       failed ||= executed.failures.length > 0;
       chapters.push({ number, file, notebook: executed.notebook });
     }

@@ -8,20 +8,28 @@ import type { Reply, Request } from "./cell-session.js";
 
 /** A cell that took its process down, or was stopped with it: there is no session to go on with. */
 export class CellProcessEnded extends Error {
-  override readonly name: "CellTimeoutError" | "DeadKernelError";
+  override readonly name: EndName;
 
-  constructor(name: "CellTimeoutError" | "DeadKernelError", message: string) {
+  constructor(name: EndName, message: string) {
     super(message);
     this.name = name;
   }
 }
 
+type EndName = "CellTimeoutError" | "DeadKernelError" | "StoppedError";
+
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+export type StopSignal = (typeof SIGNALS)[number];
+
+/** Time for reading what a process that is gone had written; what it started may hold its streams open for ever. */
+const LAST_OUTPUT_MS = 1000;
 
 export class CellProcess {
   readonly #child: ChildProcess;
   #ended = false;
-  readonly #onSignal: (signal: NodeJS.Signals) => void;
+  #stoppedBy: StopSignal | null = null;
+  /** Settles what is being asked, if anything is. */
+  #onStop: (() => void) | null = null;
   /** Ends the process and whatever its cells have started: it leads a group of its own. */
   readonly #kill = (): void => {
     const { pid } = this.#child;
@@ -32,6 +40,18 @@ export class CellProcess {
       // Nobody is left in the group.
       if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
     }
+  };
+
+  /**
+   * Ends the process, in whatever native code a cell may be stuck, and leaves the runner to keep what ran until then. Whoever
+   * asks a second time does not wait for that.
+   */
+  readonly #onSignal = (signal: NodeJS.Signals): void => {
+    this.#kill();
+    if (this.#stoppedBy !== null) process.exit(128 + constants.signals[signal]);
+    this.#stoppedBy = signal as StopSignal;
+    this.#ended = true;
+    this.#onStop?.();
   };
 
   /**
@@ -49,24 +69,27 @@ export class CellProcess {
     this.#child = child;
     child.once("exit", () => {
       this.#ended = true;
+      setTimeout(() => this.#closeStreams(), LAST_OUTPUT_MS).unref();
     });
+    // One that cannot be started, or written to any more, has ended: whoever asks it is told so.
+    child.on("error", () => undefined);
     child.on("message", (reply: Reply) => {
       if (reply.type === "output") onOutput(reply.output);
     });
     for (const name of ["stdout", "stderr"] as const) {
       child[name]?.setEncoding("utf8").on("data", (text: string) => onOutput({ type: "stream", name, text }));
     }
-    // A cell may be stuck in native code, where no message reaches it.
-    this.#onSignal = (signal) => {
-      this.#kill();
-      process.exit(128 + constants.signals[signal]);
-    };
-    for (const signal of SIGNALS) process.once(signal, this.#onSignal);
+    for (const signal of SIGNALS) process.on(signal, this.#onSignal);
     process.once("exit", this.#kill);
   }
 
   get ended(): boolean {
     return this.#ended;
+  }
+
+  /** The signal by which the run was asked to stop; null while it was not. */
+  get stoppedBy(): StopSignal | null {
+    return this.#stoppedBy;
   }
 
   /**
@@ -83,8 +106,11 @@ export class CellProcess {
         clearTimeout(timer);
         child.off("message", onMessage);
         child.off("close", onClose);
+        this.#onStop = null;
         action();
       };
+      const stopped = () =>
+        settle(() => reject(new CellProcessEnded("StoppedError", `stopped by ${this.#stoppedBy}`)));
       const onMessage = (reply: Reply) => {
         if (reply.type === "failed") settle(() => reject(failure(reply)));
         else if (reply.type === wanted) settle(() => resolve(reply as Extract<Reply, { type: T }>));
@@ -113,6 +139,8 @@ export class CellProcess {
           ),
         );
       }, timeoutS * 1000);
+      if (this.#stoppedBy !== null) return stopped();
+      this.#onStop = stopped;
       child.on("message", onMessage);
       child.on("close", onClose);
       child.send(request, (error) => {
@@ -124,11 +152,17 @@ export class CellProcess {
     });
   }
 
-  /** Ends the process: at once, since timers or a native call of a cell could keep it. */
+  #closeStreams(): void {
+    this.#child.stdout?.destroy();
+    this.#child.stderr?.destroy();
+  }
+
+  /** Ends the process: at once, since timers or a native call of a cell could keep it. Signals end this process again, as ever. */
   close(): void {
     for (const signal of SIGNALS) process.off(signal, this.#onSignal);
     process.off("exit", this.#kill);
     this.#kill();
+    this.#closeStreams();
     this.#ended = true;
   }
 }

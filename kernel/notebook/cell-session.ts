@@ -91,5 +91,8 @@ export function serveCells(): void {
   });
   const exit = process.exit.bind(process);
   // The parent has finished or is gone: so is the reason to run.
-  process.on("disconnect", () => exit(0));
+  process.on("disconnect", () => {
+    // A cell may say so without its being true.
+    if (!process.connected) exit(0);
+  });
 }

@@ -14,11 +14,15 @@ export interface RunMetadata extends Activity {
   provenance?: string;
   machine?: string;
   environment: Environment;
+  /** Code cells with a text, and how many of them ran to their ends, in success or failure; absent in what earlier versions wrote. */
+  cells?: number;
+  cellsRan?: number;
   /** Digest of cells and outputs as they were written. */
   digest: string;
 }
 
 export function runMetadata(notebook: Notebook, activity: Activity): RunMetadata {
+  const toRun = notebook.cells.filter((cell) => cell.cell_type === "code" && cell.source.trim() !== "");
   const last = activity.machines.at(-1);
   return {
     executed: new Date().toISOString(),
@@ -26,6 +30,8 @@ export function runMetadata(notebook: Notebook, activity: Activity): RunMetadata
     ...(last ? { provenance: last.kind, machine: last.machine } : {}),
     environment: environment(),
     ...activity,
+    cells: toRun.length,
+    cellsRan: toRun.filter((cell) => typeof cell.execution_count === "number").length,
     digest: digestOf(notebook.cells),
   };
 }

@@ -3,12 +3,17 @@ import { existsSync, realpathSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { P2pError } from "../lab/index.js";
 import type { Activity } from "../session/index.js";
-import { writeNotebook } from "./canonical.js";
-import { CellProcess, CellProcessEnded } from "./cell-runner.js";
+import { CellProcess, CellProcessEnded, type StopSignal } from "./cell-runner.js";
+import { Checkpoints } from "./checkpoints.js";
 import { makeWritableFolder } from "./folder.js";
-import { type Notebook, type NotebookCell, nameOfNotebook, readNotebook } from "./nbformat.js";
+import {
+  type Notebook,
+  type NotebookCell,
+  type NotebookOutput,
+  nameOfNotebook,
+  readNotebook,
+} from "./nbformat.js";
 import { OutputCollector } from "./outputs.js";
-import { runMetadata } from "./run-metadata.js";
 
 const OPEN_TIMEOUT_S = 120;
 const CELL_TIMEOUT_S = 300;
@@ -26,6 +31,8 @@ export interface RunNotebookOptions {
   timeoutS?: number;
   /** Where to record what is measured. */
   record?: string | undefined;
+  /** Seconds after which what has run is written, so that a process that is killed leaves it; default 10. */
+  keepEveryS?: number;
   onProgress?: (line: string) => void;
 }
 
@@ -46,15 +53,18 @@ export interface ExecutedNotebook {
   readonly notebook: Notebook;
   /** Failing cells, in order. */
   readonly failures: readonly CellFailure[];
-  /** Programs recorded; null when no recording was asked for, or a cell failed. */
+  /** Programs recorded; null when no recording was asked for, a cell failed, or the run was stopped. */
   readonly recorded: number | null;
+  /** The signal that ended the run before its last cell; null when none did. */
+  readonly stoppedBy: StopSignal | null;
 }
 
 /**
- * Runs a notebook's cells in order and writes the notebook with outputs to `OUT/NAME.ipynb`, also when a cell failed. The
- * input is never changed.
- * @throws P2pError `notebook` (not a notebook of this kernel), `output` (OUT cannot be written), or what the machine's
- * specification ran into; then no cell has run and nothing is written.
+ * Runs a notebook's cells in order and writes the notebook with outputs to `OUT/NAME.ipynb`, also when a cell failed or SIGINT,
+ * SIGTERM or SIGHUP stopped it; and every few seconds what has run until then. The input is never changed.
+ * @throws P2pError `notebook` (not a notebook of this kernel), `output` (OUT cannot be written), `cancelled` (stopped before the
+ * first cell), or what the machine's specification ran into; then no cell has run and nothing is written. `output` also when
+ * the disk is full at the end.
  */
 export async function runNotebook(file: string, options: RunNotebookOptions): Promise<ExecutedNotebook> {
   const notebook = readNotebook(file);
@@ -84,11 +94,15 @@ export async function runNotebook(file: string, options: RunNotebookOptions): Pr
     (output) => collector.add(current, output),
   );
   const failures: CellFailure[] = [];
+  const checkpoints = new Checkpoints(target, notebook, collector, options.keepEveryS);
   let activity: Activity = { machines: [], opened: [], programs: null, ledger: [] };
   let recorded: number | null = null;
   try {
     const { machine = null, record } = options;
-    await cellProcess.ask({ type: "open", machine, record: record !== undefined }, "ready", OPEN_TIMEOUT_S);
+    const opening = { type: "open", machine, record: record !== undefined } as const;
+    await cellProcess.ask(opening, "ready", OPEN_TIMEOUT_S).catch((error: unknown) => {
+      throw error instanceof CellProcessEnded ? notBegun(error, collector.outputsOf(current)) : error;
+    });
     for (const [index, cell] of cells.entries()) {
       current = cell;
       if (cell.source.trim() === "") continue;
@@ -114,26 +128,57 @@ export async function runNotebook(file: string, options: RunNotebookOptions): Pr
         }
       } catch (error) {
         if (!(error instanceof CellProcessEnded)) throw error;
-        // The cell took too long, or took its process down: that is the cell's result.
+        // The cell took too long, was stopped, or took its process down: that is the cell's result.
         const { name: ename, message: evalue } = error;
         collector.add(cell, { type: "error", ename, evalue, traceback: [`${ename}: ${evalue}`] });
         const hint = ename === "CellTimeoutError" ? LONGER : null;
         failures.push({ cell: nameOf(cell, index), ename, evalue, line: null, hint });
       }
       if (cellProcess.ended || (failures.length > 0 && !options.allowErrors)) break;
+      const trouble = checkpoints.keep(activity);
+      if (trouble !== null) options.onProgress?.(`what has run is not kept yet: ${trouble}`);
     }
     activity = (await lastActivity(cellProcess)) ?? activity;
     if (record !== undefined && failures.length === 0) {
-      const file = resolve(record);
-      recorded = (await cellProcess.ask({ type: "save-recording", file }, "saved", OPEN_TIMEOUT_S)).programs;
+      recorded = await savedRecording(cellProcess, resolve(record));
     }
+    checkpoints.write(activity);
   } finally {
     cellProcess.close();
   }
-  for (const cell of cells) cell.outputs = collector.outputsOf(cell);
-  notebook.metadata = { ...notebook.metadata, p2plab: runMetadata(notebook, activity) };
-  writeNotebook(target, notebook);
-  return { file: target, notebook, failures, recorded };
+  return { file: target, notebook, failures, recorded, stoppedBy: cellProcess.stoppedBy };
+}
+
+/** Why no cell ran: the process in which they run is not there. */
+function notBegun({ name, message }: CellProcessEnded, outputs: readonly NotebookOutput[]): P2pError {
+  if (name === "StoppedError") {
+    return new P2pError("cancelled", `${message} before the first cell ran`, "Nothing was written.");
+  }
+  const said = outputs.flatMap((output) => (output.output_type === "stream" ? [output.text.trim()] : []));
+  const why =
+    name === "CellTimeoutError"
+      ? `the process for the cells was not ready within ${OPEN_TIMEOUT_S} s`
+      : "the process for the cells ended before the first one ran";
+  return new P2pError(
+    "not-available",
+    [why, ...said].join(": "),
+    "p2plab doctor looks at this machine; p2plab run --machine sim:pcie-gen4-2 runs without it.",
+  );
+}
+
+/** Programs in the recording; null when the run was stopped before it was whole. */
+async function savedRecording(cellProcess: CellProcess, file: string): Promise<number | null> {
+  try {
+    return (await cellProcess.ask({ type: "save-recording", file }, "saved", OPEN_TIMEOUT_S)).programs;
+  } catch (error) {
+    if (!(error instanceof CellProcessEnded)) throw error;
+    if (cellProcess.stoppedBy !== null) return null;
+    throw new P2pError(
+      "output",
+      `the recording was not written: ${error.message}`,
+      "Record fewer programs, or free memory and the disk.",
+    );
+  }
 }
 
 /** Null when the process is gone, or stuck in what a cell left behind. */

@@ -206,10 +206,11 @@ command(
   },
 );
 
-/** Runs the command until a line of its stderr matches, then presses Ctrl-C once. */
+/** Runs the command until a line of its stderr matches, then presses Ctrl-C (or sends another signal) once. */
 async function interrupted(
   args: string[],
   when: RegExp,
+  signal: NodeJS.Signals = "SIGINT",
 ): Promise<{ status: number | null; stdout: string; stderr: string }> {
   const child = spawn(process.execPath, [packagePath("dist/kernel/cli/main.js"), ...args], {
     stdio: ["ignore", "pipe", "pipe"],
@@ -220,11 +221,29 @@ async function interrupted(
   });
   child.stderr.on("data", (data) => {
     stderr += data;
-    if (when.test(stderr) && !sent) sent = child.kill("SIGINT");
+    if (when.test(stderr) && !sent) sent = child.kill(signal);
   });
   const [status] = (await once(child, "close")) as [number | null];
   return { status, stdout, stderr };
 }
+
+command("a run that is stopped keeps what ran, and a report of it says so", async () => {
+  await inFolder(async (folder) => {
+    const file = write(folder, "n.ipynb", notebookOf('"first"', "while (true) {}", "3"));
+    const out = join(folder, "o");
+    const stopped = await interrupted(["run", file, "--out", out], /\[2\/3\]/, "SIGTERM");
+    assert.is(stopped.status, 143, stopped.stderr);
+    assert.match(
+      stopped.stderr,
+      /FAILED cell-2: StoppedError: stopped by SIGTERM\n.*what ran until then is kept in/,
+    );
+    assert.is(stopped.stdout, `${join(out, "n.ipynb")}\n`);
+    assert.match(readFileSync(join(out, "n.ipynb"), "utf8"), /first/);
+    assert.equal(readdirSync(out), ["n.ipynb"]);
+    assert.is(p2plab(["report", join(out, "n.ipynb"), "--no-execute", "--out", out]).status, 0);
+    assert.match(readFileSync(join(out, "n.html"), "utf8"), /NOT RUN TO THE END<\/strong><span>1 \/ 3 /);
+  });
+});
 
 command("Ctrl-C keeps the whole rounds of a record, and what a check has found", async () => {
   await inFolder(async (folder) => {

@@ -24,7 +24,11 @@ const update = (text: string, displayId: string): CellOutput => ({
 });
 
 function collected(...list: CellOutput[]) {
-  const collector = new OutputCollector();
+  return collectedWithin(undefined, ...list);
+}
+
+function collectedWithin(mostCharacters: number | undefined, ...list: CellOutput[]) {
+  const collector = new OutputCollector(mostCharacters);
   for (const output of list) collector.add("cell", output);
   return collector.outputsOf("cell").map((output) => {
     if (output.output_type === "stream") return `${output.name}: ${output.text}`;
@@ -62,6 +66,28 @@ outputs("clearing is immediate, or waits for the next output", () => {
 
 outputs("a display that was emptied is not stored", () => {
   assert.equal(collected(display("1/2", "p"), stream("s"), update("", "p")), ["stdout: s"]);
+});
+
+outputs("what finds no room is left out and counted; what was cleared or updated gives its room back", () => {
+  const leftOut = (count: number) =>
+    `stderr: [p2plab: ${count} characters of output are left out: a notebook's may have 100 in all]\n`;
+  const half = "x".repeat(50);
+  const within = (...list: CellOutput[]) => collectedWithin(100, ...list);
+  assert.equal(within(stream(half), stream(`${half}yz`)), [`stdout: ${half}${half}`, leftOut(2)]);
+  const [first, last] = within(display(half, "a"), display(half, "b"));
+  assert.is(first, half);
+  assert.match(last as string, /characters of output are left out/);
+  const clear: CellOutput = { type: "clear_output", wait: false };
+  assert.equal(within(stream(half), stream(half), clear, stream(half)), [`stdout: ${half}`]);
+  const later = Array.from({ length: 9 }, (_, i) => update(`${i}${half}`, "a"));
+  assert.equal(within(display(half, "a"), ...later), [`8${half}`]);
+  const error: CellOutput = { type: "error", ename: "E", evalue: half, traceback: [half, half] };
+  const shown = within(stream(half), stream(half), stream("!"), error);
+  assert.equal(shown, [`stdout: ${half}${half}`, "E", leftOut(1)]);
+  const collector = new OutputCollector(100);
+  collector.add(0, { ...error, evalue: "y".repeat(9999), traceback: Array(99).fill(half) });
+  const [kept] = collector.outputsOf(0);
+  assert.ok(kept?.output_type === "error" && kept.evalue.length === 1000 && kept.traceback.length === 20);
 });
 
 outputs.run();

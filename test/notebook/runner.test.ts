@@ -91,7 +91,9 @@ runner(
   async () => {
     const { written, failures } = await run(
       [
-        'import * as fs from "fs";\nfs.writeSync(2, "last words\\n");\nprocess.kill(process.pid, "SIGKILL");\nawait new Promise(() => {});',
+        // What it leaves running holds its streams open, and keeps nobody waiting.
+        'import { spawn } from "child_process";\nimport * as fs from "fs";\nfs.writeSync(2, "last words\\n");\n' +
+          'spawn("sleep", ["20"], { detached: true, stdio: "inherit" }).unref();\nprocess.kill(process.pid, "SIGKILL");\nawait new Promise(() => {});',
         "2",
       ],
       { allowErrors: true },
@@ -131,6 +133,21 @@ runner("what a stopped cell has started is stopped with it", async () => {
   for (let i = 0; i < 100 && running(pid); i++) await new Promise((done) => setTimeout(done, 20));
   assert.not(running(pid));
 });
+
+runner(
+  "what has run is on the disk while the next cell runs, marked as a run that has not ended",
+  async () => {
+    const look = [
+      'import * as fs from "fs";',
+      'const { cells, metadata } = JSON.parse(fs.readFileSync("out/n.ipynb", "utf8"));',
+      "console.log(cells[0].outputs[0].data['text/plain'].join(''), metadata.p2plab.cellsRan, metadata.p2plab.cells);",
+    ].join("\n");
+    const { written } = await run(['"first"', look, "3"], { keepEveryS: 0 });
+    assert.equal(outputsOf(written, 1), [{ name: "stdout", output_type: "stream", text: "'first' 1 3\n" }]);
+    const { cells, cellsRan } = written.metadata.p2plab as RunMetadata;
+    assert.equal([cells, cellsRan], [3, 3]);
+  },
+);
 
 runner("a hint of a failing cell's error comes with the failure", async () => {
   const { failures } = await run(['await lab.open("gpu9")']);
@@ -202,6 +219,17 @@ runner("an unknown machine is refused before any cell runs, and nothing is writt
     const error = await refused("machine-spec", () => runNotebook(file, { out, machine: "sim:no-such" }));
     assert.match(error.message, /no-such/);
     assert.ok(error.hint.length > 0);
+    assert.equal(readdirSync(out), []);
+  });
+});
+
+runner("a run that is stopped before its first cell writes nothing", async () => {
+  await inFolder(async (folder) => {
+    const out = join(folder, "out");
+    const file = write(folder, "n.ipynb", notebookOf("1"));
+    const running = refused("cancelled", () => runNotebook(file, { out }));
+    process.emit("SIGINT", "SIGINT");
+    assert.match((await running).message, /^stopped by SIGINT before the first cell ran$/);
     assert.equal(readdirSync(out), []);
   });
 });

@@ -16,9 +16,9 @@ const UNKNOWN = {
 
 const CELL_BY_CELL = "逐个单元执行，未作整体核对 RUN CELL BY CELL, not checked as a whole";
 
-/** One line for each machine that the notebook opened, then one for cells that failed. */
+/** One line for each machine that the notebook opened, then one for a run that did not reach the end and one for cells that failed. */
 export function originBand(notebook: Notebook, origin: Origin): string {
-  return [...originLines(origin), ...failureLine(notebook)].join("\n");
+  return [...originLines(origin), ...unfinishedLine(origin), ...failureLine(notebook)].join("\n");
 }
 
 /** Kind and name of every machine, for a line of text. */
@@ -52,6 +52,12 @@ function minute(date: string): string {
 
 function distinct(machines: readonly lab.Provenance[]): lab.Provenance[] {
   return [...new Map(machines.map((origin) => [JSON.stringify(origin), origin])).values()];
+}
+
+function unfinishedLine({ run }: Origin): string[] {
+  const { cells, cellsRan } = run ?? {};
+  if (typeof cells !== "number" || typeof cellsRan !== "number" || cellsRan >= cells) return [];
+  return [line("failed", "没有执行到底 NOT RUN TO THE END", `${cellsRan} / ${cells} 个代码单元 code cells`)];
 }
 
 function failureLine(notebook: Notebook): string[] {
