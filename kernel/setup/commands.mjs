@@ -56,9 +56,10 @@ async function packages() {
   });
 }
 
-const sourcesHash = () =>
+const sourcesHash = (more = "") =>
   hashOf(["kernel", "test", "notebooks/solutions", "tsconfig.json", "package-lock.json"], {
     keep: /\.(ts|json)$/,
+    more,
   });
 
 async function typescript() {
@@ -112,7 +113,8 @@ async function madeAhead(name, { file, does, script, otherwise }) {
   const log = name.split(" ").at(-1);
   try {
     await step(name, {
-      hash: sourcesHash(),
+      // They hold this folder's path, and what this Node.js has compiled.
+      hash: sourcesHash(`${process.version} ${process.execPath} ${ROOT}`),
       present: isNewest,
       does,
       action: () => logged(log, process.execPath, [join(ROOT, script)]),

@@ -1,5 +1,5 @@
 // Programs of a set-up that was killed: they run on without it, in the folders that the next one works in.
-import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
 
@@ -19,6 +19,21 @@ function startOf(pid) {
     return `${readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim()} ${fields[19]}`;
   } catch {
     return null;
+  }
+}
+
+/** Whether a process of this computer runs: one that was killed and is kept for its parent to ask about does not. */
+export function runs(pid) {
+  try {
+    process.kill(pid, 0);
+  } catch (error) {
+    if (error.code !== "EPERM") return false;
+  }
+  try {
+    return !/\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, "utf8"));
+  } catch (error) {
+    // Without /proc, as on macOS, the signal's word counts.
+    return !existsSync("/proc/self/stat") || error.code !== "ENOENT";
   }
 }
 

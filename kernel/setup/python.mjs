@@ -16,6 +16,7 @@ import {
   WINDOWS,
   writeStamp,
 } from "./steps.mjs";
+import { ownScripts } from "./venv-scripts.mjs";
 
 /** Where JupyterLab is or will be; `conda` is the program that installs there, null for a virtual environment. */
 export function environment() {
@@ -168,6 +169,7 @@ async function byConda(conda, prefix, python, list) {
 
 async function byPip(prefix, python, list) {
   if (answers(python, ["-m", "pip", "--version"]) === null) await newVenv(prefix);
+  if (!WINDOWS) ownScripts(prefix);
   // JupyterLab brings a yarn.js in CommonJS, which this package's "type": "module" would otherwise reach.
   writeFileSync(join(prefix, "package.json"), '{ "type": "commonjs" }\n');
   await logged(

@@ -17,7 +17,7 @@ import {
 import { constants, hostname } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { endLeftovers, keepRunning } from "./leftovers.mjs";
+import { endLeftovers, keepRunning, runs } from "./leftovers.mjs";
 
 export const ROOT = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 /** Stamps, logs and the lock; git-ignored. */
@@ -80,9 +80,12 @@ export function filesUnder(place, keep = /./) {
     .sort();
 }
 
-/** A hash of files' names and contents, of this Node.js, and of anything `more`. */
+/**
+ * A hash of files' names and contents, of the system, and of anything `more`. The version of Node.js is not in it: what is
+ * compiled and installed, the addon too, serves all of them.
+ */
 export function hashOf(places, { keep = /./, more = "" } = {}) {
-  const hash = createHash("sha256").update(`${process.version} ${process.platform} ${process.arch} ${more}`);
+  const hash = createHash("sha256").update(`${process.platform} ${process.arch} ${more}`);
   for (const file of places.flatMap((place) => filesUnder(place, keep))) {
     hash.update(`\n${file.slice(ROOT.length)}\n`).update(readFileSync(file));
   }
@@ -201,15 +204,15 @@ export async function lock() {
   } catch (error) {
     throw new SetupError(`cannot write into ${ROOT}: ${error.message}\n  → Clone to a folder of your own.`);
   }
-  for (let told = false; !take(file, mine); ) {
+  for (let polls = 0; !take(file, mine); ) {
     const holder = read(file);
     if (holder === null) continue;
     if (isStale(file, holder)) {
       remove(file, holder);
       continue;
     }
-    if (!told) say(`  … another set-up is at work here (${holder}); waiting for it`);
-    told = true;
+    // Not at the first look: one that is just ending is not waited for.
+    if (++polls === 2) say(`  … another set-up is at work here (${holder}); waiting for it`);
     await new Promise((resolve) => setTimeout(resolve, 300));
   }
   const release = () => read(file) === mine && rmSync(file, { force: true });
@@ -249,16 +252,7 @@ function isStale(file, holder) {
   const [host, pid] = holder.split(" ");
   const written = statSync(file, { throwIfNoEntry: false })?.mtimeMs;
   if (written === undefined) return false;
-  return Date.now() - written > STALE_AFTER_MS || (host === hostname() && !isAlive(Number(pid)));
-}
-
-function isAlive(pid) {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return error.code === "EPERM";
-  }
+  return Date.now() - written > STALE_AFTER_MS || (host === hostname() && !runs(Number(pid)));
 }
 
 /** Takes a stale lock away; when another process has replaced it meanwhile, gives the new one back. */

@@ -153,12 +153,23 @@ setup(
 );
 
 setup("a lock of a process that is gone, or whose time is old, is taken over", async () => {
-  await inCopy((root) => {
+  await inCopy(async (root) => {
     const lock = join(root, ".p2plab/lock");
     mkdirSync(join(root, ".p2plab"));
     const gone = spawnSync(process.execPath, ["-e", ""]).pid;
     writeFileSync(lock, `${hostname()} ${gone}`);
     assert.is(run(root, "(await steps.lock())(); console.log('mine');").stdout, "mine\n");
+    // Killed, and kept for a parent that does not ask about it, as in a container without an init.
+    const parent = spawn("/bin/sh", ["-c", "sleep 60 & echo $!; exec sleep 60"]);
+    try {
+      const zombie = Number((await once(parent.stdout, "data"))[0]);
+      process.kill(zombie, "SIGKILL");
+      writeFileSync(lock, `${hostname()} ${zombie}`);
+      const taken = run(root, "(await steps.lock())(); console.log('mine');");
+      assert.equal([taken.stdout, taken.stderr], ["mine\n", ""]);
+    } finally {
+      parent.kill();
+    }
     writeFileSync(lock, `${hostname()} ${process.pid}`);
     const old = `import { utimesSync } from "node:fs"; utimesSync(${JSON.stringify(lock)}, 1, 1); (await steps.lock())(); console.log('mine');`;
     assert.is(run(root, old).stdout, "mine\n");
@@ -313,6 +324,50 @@ setup("where a conda environment is active, its own program installs what is mis
       asked.join(" "),
     );
     assert.not(existsSync(join(root, ".venv")));
+  });
+});
+
+setup("commands of an environment that was moved start the Python beside them", async () => {
+  await inCopy((root) => {
+    const bin = join(root, ".venv/bin");
+    mkdirSync(bin, { recursive: true });
+    // In place of Python: says which script it was given.
+    writeFileSync(join(bin, "python"), '#!/bin/sh\necho "python of this place: $1"\n', { mode: 0o755 });
+    // Both forms that pip writes, one that is right, and what pip did not write.
+    const files = {
+      short: "#!/old/place/.venv/bin/python3.11\nprint(1) # ü\n",
+      long: `#!/bin/sh\n'''exec' "/old place/汉字/.venv/bin/python" "$0" "$@"\n' '''\nprint(1)\n`,
+      own: `#!/bin/sh\n'''exec' "${bin}/python" "$0" "$@"\n' '''\nprint(1)\n`,
+      other: "#!/usr/bin/env bash\necho /old/place/.venv/bin/python\n",
+      binary: Buffer.from([0x7f, 0x45, 0xff, 0x0a]),
+    };
+    for (const [name, text] of Object.entries(files)) writeFileSync(join(bin, name), text, { mode: 0o755 });
+    const body = `const { ownScripts } = await import(${IMPORT(root, "venv-scripts.mjs")});
+const { prefix } = python.environment();
+console.log(ownScripts(prefix), ownScripts(prefix));`;
+    const { CONDA_PREFIX: _, ...env } = process.env;
+    const { stdout, stderr } = run(root, body, env);
+    assert.is(stdout, "2 0\n", stderr);
+    for (const name of ["own", "other"] as const)
+      assert.is(readFileSync(join(bin, name), "utf8"), files[name]);
+    assert.equal(readFileSync(join(bin, "binary")), files.binary);
+    assert.match(readFileSync(join(bin, "short"), "utf8"), / # ü\n$/);
+    for (const name of ["short", "long"]) {
+      const said = spawnSync(join(bin, name), { encoding: "utf8" }).stdout;
+      assert.is(said, `python of this place: ${join(bin, name)}\n`);
+    }
+  });
+});
+
+setup("what is installed and compiled is not done again for another version of Node.js", async () => {
+  await inCopy((root) => {
+    const { stdout, stderr } = run(
+      root,
+      `const before = steps.hashOf(["package.json"]);
+Object.defineProperty(process, "version", { value: "v99.0.0" });
+console.log(steps.hashOf(["package.json"]) === before, steps.hashOf(["package.json"], { more: process.version }) === before);`,
+    );
+    assert.is(stdout, "true false\n", stderr);
   });
 });
 
