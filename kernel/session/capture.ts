@@ -21,10 +21,26 @@ export function captureStreams(): () => void {
       return true;
     };
     stream.write = write as typeof stream.write;
+    // The last bytes are shown, and the stream goes on: it is that of all cells.
+    const originalEnd = stream.end;
+    const end = (...given: unknown[]): typeof stream => {
+      if (!currentCell()) return Reflect.apply(originalEnd, stream, given);
+      const callback = given.find((one) => typeof one === "function");
+      const [chunk, encoding] = given.filter((one) => typeof one !== "function");
+      if (chunk !== undefined && chunk !== null) write(chunk, encoding);
+      process.nextTick(() => {
+        // What has been piped into it waits for this.
+        stream.emit("finish");
+        if (callback) (callback as () => void)();
+      });
+      return stream;
+    };
+    stream.end = end as typeof stream.end;
     // A notebook is no terminal, wherever the server was started: no colour codes in its outputs.
     Object.defineProperty(stream, "isTTY", { value: false, configurable: true, writable: true });
     return () => {
       stream.write = original;
+      stream.end = originalEnd;
       if (terminal) Object.defineProperty(stream, "isTTY", terminal);
       else Reflect.deleteProperty(stream, "isTTY");
     };

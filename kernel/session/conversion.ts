@@ -18,7 +18,7 @@ export interface Converted {
 }
 
 /** TypeScript takes half a second for each million characters. */
-const MOST_CHARACTERS = 8 * 1024 * 1024;
+const MOST_CHARACTERS = 16 * 1024 * 1024;
 
 /** @throws P2pError `usage` for a cell that is longer than a reader can wait for. */
 export function converted(compiler: Compiler, earlier: readonly Declaration[], cell: string): Converted {

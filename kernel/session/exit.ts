@@ -4,6 +4,7 @@ import { syncBuiltinESMExports } from "node:module";
 import { P2pError } from "../lab/index.js";
 import { isCellCode } from "./cell.js";
 import { isCellFile } from "./sources.js";
+import { rawStackOf } from "./stacks.js";
 
 type Call = (...args: never[]) => unknown;
 
@@ -60,7 +61,8 @@ function isStream(descriptor: unknown): boolean {
 function calledFromCell(): boolean {
   const limit = Error.stackTraceLimit;
   Error.stackTraceLimit = Number.POSITIVE_INFINITY;
-  const { stack } = new Error();
+  const error = new Error();
+  const stack = rawStackOf(error, error.stack ?? "");
   Error.stackTraceLimit = limit;
-  return (stack ?? "").split("\n").some((line) => isCellFile(line));
+  return stack.split("\n").some((line) => isCellFile(line));
 }

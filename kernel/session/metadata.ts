@@ -9,7 +9,8 @@ export interface CellMetadata {
   readonly isBrowser: boolean;
 }
 
-const MODULE_NAME = /^\w+$/;
+/** Anything else is a tag of documentation, such as `@module path/of/file`. */
+const MODULE_NAME = /^\w[\w-]*$/;
 
 export function metadataOf(source: string): CellMetadata {
   // Most cells begin with no such comment: they need no scan.

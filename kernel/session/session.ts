@@ -21,6 +21,7 @@ import { collectGarbage } from "./memory.js";
 import type { FrontEnd, OutputSink } from "./outputs.js";
 import { PRELOAD } from "./preload.js";
 import { showProgress } from "./progress.js";
+import { tellStacksBySource } from "./stacks.js";
 import { interruption, shareStopping, stopLater } from "./stopping.js";
 import { type CellError, diagnosticsError, thrownError } from "./trace.js";
 import { connectTslab } from "./tslab-display.js";
@@ -57,7 +58,7 @@ export class Session {
   static #open = false;
   readonly #cells: Cells;
   readonly #release: (() => void)[];
-  readonly #putBack = rememberBuiltIns();
+  readonly #putBack: () => readonly string[];
   /** Sources of counted cells, by execution count. */
   readonly history = new Map<number, string>();
   #count = 0;
@@ -69,6 +70,8 @@ export class Session {
   private constructor(cells: Cells) {
     this.#cells = cells;
     this.#release = [captureStreams(), forbidExit(), hideAttached(), () => onVariables(null)];
+    this.#release.push(tellStacksBySource(cells.sources));
+    this.#putBack = rememberBuiltIns();
     onVariables(() => cells.variables());
     process.on("uncaughtException", this.#stray);
     process.setUncaughtExceptionCaptureCallback(this.#uncaught);

@@ -22,6 +22,14 @@ export function cellName(count: number | null): string {
   return `Cell In[${count ?? "*"}]`;
 }
 
+const KERNEL =
+  /node_modules[\\/](tslab|typescript)[\\/]|kernel[\\/](session|jupyter|notebook)[\\/]|^node:|^evalmachine/;
+
+/** Whether a file of a stack frame is the kernel's, or Node.js's own. */
+export function isKernelFile(file: string): boolean {
+  return KERNEL.test(file);
+}
+
 /** True for a line of a stack trace that stands in a cell. */
 export function isCellFile(frame: string): boolean {
   return /\bp2plab-cell-\d+\.ts:/.test(frame);

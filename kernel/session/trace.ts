@@ -3,7 +3,8 @@ import { inspect } from "node:util";
 import { P2pError } from "../lab/index.js";
 import { missingModuleAdvice } from "./advice.js";
 import type { Diagnostic } from "./diagnostic.js";
-import { type CellSource, type CellSources, cellName } from "./sources.js";
+import { type CellSource, type CellSources, cellName, isKernelFile } from "./sources.js";
+import { rawStackOf } from "./stacks.js";
 
 export interface CellError {
   readonly ename: string;
@@ -146,31 +147,37 @@ function moduleHint(error: Error): string | null {
 }
 
 const FRAME = /^\s*at (?:async (?=\S+$))?(?:(.*?) \()?(.*?):(\d+):(\d+)\)?$/;
-const KERNEL =
-  /node_modules[\\/](tslab|typescript)[\\/]|kernel[\\/](session|jupyter|notebook)[\\/]|^node:|^evalmachine/;
 const LIBRARY = /dist[\\/]kernel[\\/]lab[\\/]/;
 
+interface Frame {
+  readonly line: string;
+  readonly name: string | undefined;
+  readonly file: string;
+  readonly row: number;
+  readonly column: number;
+}
+
 function framesOf(error: Error, sources: CellSources): string[] {
+  const lines = rawStackOf(error, member(error, "stack")).split("\n", MOST.stackLines);
+  const all = lines.flatMap((line): Frame[] => {
+    const match = line.length < MOST.characters ? FRAME.exec(line) : null;
+    if (!match) return [];
+    const [, name, file = "", row, column] = match;
+    return [{ line, name, file, row: Number(row), column: Number(column) }];
+  });
+  // Below the cell stands the kernel, and whoever has called that.
+  const last = all.findLastIndex(({ file }) => sources.has(file));
+  const end = last < 0 ? -1 : all.findIndex(({ file }, i) => i > last && isKernelFile(file));
   const frames: string[] = [];
   let inCell = false;
-  let count = 0;
-  for (const line of member(error, "stack").split("\n", MOST.stackLines)) {
-    const match = line.length < MOST.characters ? FRAME.exec(line) : null;
-    if (!match) continue;
-    if (++count > MOST.frames) return [...frames, "  … (further frames are left out)"];
-    const [, name, file, row, column] = match as unknown as [
-      string,
-      string | undefined,
-      string,
-      string,
-      string,
-    ];
+  for (const [i, { line, name, file, row, column }] of all.slice(0, end < 0 ? undefined : end).entries()) {
+    if (i >= MOST.frames) return [...frames, "  … (further frames are left out)"];
     const cell = sources.get(file);
     if (cell) {
-      const place = placeOf(cell, Number(row) - 1, Number(column) - 1, name, !inCell);
+      const place = placeOf(cell, row - 1, column - 1, name, !inCell);
       inCell ||= place.length > 0;
       frames.push(...place);
-    } else if (!KERNEL.test(file) && !(LIBRARY.test(file) && (inCell || error instanceof P2pError))) {
+    } else if (!isKernelFile(file) && !(LIBRARY.test(file) && (inCell || error instanceof P2pError))) {
       frames.push(line.replace(/^\s*/, "  "));
     }
   }

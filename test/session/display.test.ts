@@ -154,6 +154,11 @@ shows("bytes written in pieces are decoded whole; other encodings are understood
 });
 
 shows("console prints without colours, whatever the server's terminal is", async () => {
+  const ended =
+    await run(`import { Readable } from "node:stream"; import { pipeline } from "node:stream/promises";
+await pipeline(Readable.from(["a", "b"]), process.stdout);
+await new Promise<void>((done) => process.stdout.end("c", done)); console.log("d");`);
+  assert.is(written(ended), "abcd\n", "the stream goes on after its end");
   assert.is(written(await run("console.log({ a: 1 }, process.stdout.isTTY)")), "{ a: 1 } false\n");
 });
 

@@ -183,8 +183,37 @@ errors(
       /line 1, column 14: TS17004: Cells have no JSX.*→ JSX stands/s,
     );
     assert.match(
-      await told(`const long = "${"x".repeat(9_000_000)}"`),
-      /the most is 8388608.*→ Put the data into a file/s,
+      await told(`const long = "${"x".repeat(17_000_000)}"`),
+      /the most is 16777216.*→ Put the data into a file/s,
+    );
+  },
+);
+
+errors(
+  "error.stack, and what the console prints of it, has the cell's lines and none of the kernel's",
+  async () => {
+    const ran = await run(`// a comment
+function fail(): Error {
+  return new TypeError("told");
+}
+console.error([fail()]);
+new Promise(() => { throw new Error("rejected", { cause: fail() }); });`);
+    const cell = `Cell In[${session.executionCount}]`;
+    const [printed] = written(ran, "stderr").split("]\n");
+    assert.is(printed, `[\n  TypeError: told\n      at fail (${cell}:3:10)\n      at ${cell}:5:16\n`);
+    const shown = ran.outputs.at(-1);
+    const text = shown?.type === "execute_result" ? String(shown.data["text/plain"]) : "";
+    assert.match(text, /Error: rejected\n.*\[cause\]: TypeError: told/s);
+    assert.not.match(text, /node:|file:|p2plab/);
+    assert.is(
+      await textOf("new Error('a').stack"),
+      `'Error: a\\n    at Cell In[${session.executionCount}]:1:1'`,
+    );
+    // Packages that want the frames themselves take this function and put it back.
+    assert.is(
+      await textOf(`const { prepareStackTrace } = Error; Error.prepareStackTrace = (_, sites) => sites;
+const sites: any = new Error().stack; Error.prepareStackTrace = prepareStackTrace; typeof sites[0].getLineNumber()`),
+      "'number'",
     );
   },
 );

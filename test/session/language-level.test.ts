@@ -145,10 +145,10 @@ language(
 function tslabs(target: object, key: string, about: PropertyDescriptor) { about.value = () => 20; }`);
     assert.is(await textOf("class A { @standard f() { return 1; } } new A().f()"), "2");
     assert.is(await textOf("class B { @tslabs f() { return 1; } } new B().f()"), "20");
-    await run(`/** @module decorated */
+    await run(`/** @module with-decorator */
 export function named(c: Function, about: ClassDecoratorContext) { console.log(about.name); }
 @named export class C {}`);
-    assert.is(written(await run("import { C } from './decorated'; new C();")), "C\n");
+    assert.is(written(await run("import { C } from './with-decorator'; new C();")), "C\n");
     assert.is(await textOf("import os = require('node:os'); typeof os.cpus"), "'function'");
   },
 );
