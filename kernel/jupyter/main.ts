@@ -14,8 +14,6 @@ import { Reader } from "./reader.js";
 import { Server } from "./server.js";
 import { socketsThread } from "./sockets-thread.js";
 
-/** Of `start.sh`; children do not want them. */
-const TUNABLES = "glibc.malloc.hugetlb=1:glibc.malloc.trim_threshold=131072";
 // A session takes process.exit away from cells.
 const exit = process.exit.bind(process);
 
@@ -54,7 +52,9 @@ async function openSession(stopping?: SharedArrayBuffer): Promise<Session> {
 
 /** Undoes what `start.sh` did for the sake of the start alone. */
 function settleStart(): void {
-  if (process.env.GLIBC_TUNABLES === TUNABLES) delete process.env.GLIBC_TUNABLES;
+  // Those of `start.sh`; children do not want them.
+  if (process.env.GLIBC_TUNABLES === process.env.P2PLAB_START_TUNABLES) delete process.env.GLIBC_TUNABLES;
+  delete process.env.P2PLAB_START_TUNABLES;
   const mark = process.env.P2PLAB_START_MARK;
   if (mark === undefined) return;
   delete process.env.P2PLAB_START_MARK;

@@ -27,9 +27,12 @@ fits() {
 } 2>/dev/null
 
 # Of malloc: large pages, since reading the snapshot touches a hundred megabytes once; and what is free goes back to the system, where
-# the compiler's short-lived memory would stay with the process.
-: "${GLIBC_TUNABLES:=glibc.malloc.hugetlb=1:glibc.malloc.trim_threshold=131072}"
-export GLIBC_TUNABLES
+# the compiler's short-lived memory would stay with the process: V8 takes it in pieces of 32 KiB, for one function up to 80 MB.
+if [ -z "$GLIBC_TUNABLES" ]; then
+  GLIBC_TUNABLES=glibc.malloc.hugetlb=1:glibc.malloc.trim_threshold=131072:glibc.malloc.mmap_threshold=32768
+  P2PLAB_START_TUNABLES=$GLIBC_TUNABLES
+  export GLIBC_TUNABLES P2PLAB_START_TUNABLES
+fi
 
 if fits "$1"; then
   { echo $$ >"$mark"; } 2>/dev/null
