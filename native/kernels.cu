@@ -1,10 +1,13 @@
 // Device code of the addon. kernels.ptx is built from it by build-ptx.sh and must load on Volta and on
 // drivers of the CUDA 11.0 age, so nothing newer is used here.
+// The order is that of the functions in kernels.ptx.
+// clang-format off
 #include "pattern.h"
 #include "transfer_kernels.cuh"
 #include "probe_load_kernels.cuh"
 #include "probe_pair_kernels.cuh"
 #include "probe_single_kernels.cuh"
+// clang-format on
 
 // Writes the pattern of a seed from `offset` on, or its complement, over `bytes` bytes.
 extern "C" __global__ void p2p_fill(std::uint8_t* data, std::uint64_t bytes, std::uint64_t seed,

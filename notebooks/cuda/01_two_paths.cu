@@ -1,8 +1,9 @@
 // Chapter 01: the two ways from one GPU to another, timed one transfer at a time.
 // Build and run on a machine with two GPUs that grant each other peer access:
 //   nvcc -O2 -std=c++17 -o 01_two_paths 01_two_paths.cu && ./01_two_paths
-// Prints, for each message size, the median time from the first submit call until the host knows that all bytes have
-// arrived, by the direct path and staged through page-locked host memory. Exits with 1 when bytes arrive wrong.
+// Prints, for each message size, the median time from the first submit call until the host knows that all
+// bytes have arrived, by the direct path and staged through page-locked host memory. Exits with 1 when bytes
+// arrive wrong.
 #include <cuda_runtime.h>
 
 #include <algorithm>
@@ -13,7 +14,7 @@
 #include <functional>
 #include <vector>
 
-static void check(cudaError_t status, const char *call, int line) {
+static void check(cudaError_t status, const char* call, int line) {
   if (status == cudaSuccess) return;
   std::fprintf(stderr, "line %d: %s: %s\n", line, call, cudaGetErrorString(status));
   std::exit(1);
@@ -28,7 +29,7 @@ static void spin(cudaStream_t stream) {
   CHECK(status);
 }
 
-static double median_us(const std::function<void()> &transfer, int samples) {
+static double median_us(const std::function<void()>& transfer, int samples) {
   using clock = std::chrono::steady_clock;
   for (int i = 0; i < 20; ++i) transfer();  // warm-up
   std::vector<double> times;
@@ -71,7 +72,7 @@ int main() {
   CHECK(cudaMemcpy(source, sent.data(), kLargest, cudaMemcpyDefault));
 
   // Sentinel, one transfer, read back through the destination's own GPU: no number without right bytes.
-  const auto verify = [&](const std::function<void()> &transfer, size_t bytes) {
+  const auto verify = [&](const std::function<void()>& transfer, size_t bytes) {
     CHECK(cudaSetDevice(1));
     CHECK(cudaMemset(destination, 0xA5, bytes));
     CHECK(cudaDeviceSynchronize());

@@ -1,8 +1,8 @@
 // Chapter 02: what the PCIe link of each GPU carries, from and to page-locked and pageable host memory.
 // Build and run on a machine with an NVIDIA GPU:
 //   nvcc -O2 -std=c++17 -o 02_host_bandwidth 02_host_bandwidth.cu && ./02_host_bandwidth
-// Prints for each GPU its PCI address and NUMA node, then the rate of one copy at a time by direction, memory and size.
-// Exits with 1 when bytes come back wrong.
+// Prints for each GPU its PCI address and NUMA node, then the rate of one copy at a time by direction, memory
+// and size. Exits with 1 when bytes come back wrong.
 #include <cuda_runtime.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-static void check(cudaError_t status, const char *call, int line) {
+static void check(cudaError_t status, const char* call, int line) {
   if (status == cudaSuccess) return;
   std::fprintf(stderr, "line %d: %s: %s\n", line, call, cudaGetErrorString(status));
   std::exit(1);
@@ -23,17 +23,18 @@ static void check(cudaError_t status, const char *call, int line) {
 #define CHECK(call) check((call), #call, __LINE__)
 
 // First line of a file of sysfs; "unknown" where there is none, as in many virtual machines.
-static std::string lineOf(const std::string &path) {
+static std::string lineOf(const std::string& path) {
   std::string text = "unknown";
-  if (FILE *file = std::fopen(path.c_str(), "r")) {
+  if (FILE* file = std::fopen(path.c_str(), "r")) {
     char line[64] = {};
-    if (std::fgets(line, sizeof line, file)) text = std::string(line, std::string(line).find_last_not_of(" \n") + 1);
+    if (std::fgets(line, sizeof line, file))
+      text = std::string(line, std::string(line).find_last_not_of(" \n") + 1);
     std::fclose(file);
   }
   return text;
 }
 
-static double median_us(int samples, const std::function<void()> &once) {
+static double median_us(int samples, const std::function<void()>& once) {
   using clock = std::chrono::steady_clock;
   for (int i = 0; i < 3; ++i) once();  // warm-up: the link leaves its idle speed
   std::vector<double> times;
@@ -63,7 +64,8 @@ int main() {
     CHECK(cudaSetDevice(gpu));
     char address[32] = {};
     CHECK(cudaDeviceGetPCIBusId(address, sizeof address, gpu));
-    std::transform(address, address + sizeof address, address, [](unsigned char c) { return std::tolower(c); });
+    std::transform(address, address + sizeof address, address,
+                   [](unsigned char c) { return std::tolower(c); });
     const std::string folder = std::string("/sys/bus/pci/devices/") + address;
     std::uint8_t *device = nullptr, *pinned = nullptr;
     CHECK(cudaMalloc(&device, kLargest));
@@ -74,7 +76,7 @@ int main() {
                 lineOf(folder + "/numa_node").c_str(), "way", "memory", "bytes", "us", "GB/s");
     for (const size_t bytes : {size_t{64} << 10, size_t{1} << 20, kLargest}) {
       for (const bool locked : {true, false}) {
-        std::uint8_t *host = locked ? pinned : pageable.data();
+        std::uint8_t* host = locked ? pinned : pageable.data();
         for (const bool toGpu : {true, false}) {
           const auto copy = [&] {
             if (toGpu)
@@ -83,8 +85,8 @@ int main() {
               CHECK(cudaMemcpy(host, device, bytes, cudaMemcpyDeviceToHost));
           };
           const double us = median_us(bytes > (size_t{1} << 20) ? 30 : 200, copy);
-          std::printf("%-8s %-9s %12zu %12.2f %8.2f\n", toGpu ? "to-gpu" : "to-host", locked ? "pinned" : "pageable", bytes,
-                      us, bytes / (us * 1e3));
+          std::printf("%-8s %-9s %12zu %12.2f %8.2f\n", toGpu ? "to-gpu" : "to-host",
+                      locked ? "pinned" : "pageable", bytes, us, bytes / (us * 1e3));
         }
       }
     }

@@ -1,9 +1,9 @@
 // Chapter 03: what every ordered pair of GPUs carries, one way and both ways at once.
 // Build and run on a machine with two or more GPUs:
 //   nvcc -O2 -std=c++17 -o 03_peer_bandwidth 03_peer_bandwidth.cu && ./03_peer_bandwidth
-// Prints a matrix of rates in GB/s one way (from row to column; the diagonal is a copy within a GPU's own memory), then one
-// of both ways together. A pair without peer access is marked: its copies are staged by the driver. Exits with 1 when bytes
-// arrive wrong.
+// Prints a matrix of rates in GB/s one way (from row to column; the diagonal is a copy within a GPU's own
+// memory), then one of both ways together. A pair without peer access is marked: its copies are staged by the
+// driver. Exits with 1 when bytes arrive wrong.
 #include <cuda_runtime.h>
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 #include <cstdlib>
 #include <vector>
 
-static void check(cudaError_t status, const char *call, int line) {
+static void check(cudaError_t status, const char* call, int line) {
   if (status == cudaSuccess) return;
   std::fprintf(stderr, "line %d: %s: %s\n", line, call, cudaGetErrorString(status));
   std::exit(1);
@@ -23,22 +23,24 @@ constexpr size_t kBytes = size_t{64} << 20;
 constexpr int kCopies = 20;
 
 struct Gpu {
-  std::uint8_t *out = nullptr;
-  std::uint8_t *in = nullptr;
+  std::uint8_t* out = nullptr;
+  std::uint8_t* in = nullptr;
   cudaStream_t stream = nullptr;
   cudaEvent_t begin = nullptr;
   cudaEvent_t end = nullptr;
 };
 
-// Copies queue up in the stream of their source, so that the time between its two events holds no work of the host.
-static void queue(const Gpu &from, int gpu, const Gpu &to) {
+// Copies queue up in the stream of their source, so that the time between its two events holds no work of the
+// host.
+static void queue(const Gpu& from, int gpu, const Gpu& to) {
   CHECK(cudaSetDevice(gpu));
   CHECK(cudaEventRecord(from.begin, from.stream));
-  for (int i = 0; i < kCopies; ++i) CHECK(cudaMemcpyAsync(to.in, from.out, kBytes, cudaMemcpyDefault, from.stream));
+  for (int i = 0; i < kCopies; ++i)
+    CHECK(cudaMemcpyAsync(to.in, from.out, kBytes, cudaMemcpyDefault, from.stream));
   CHECK(cudaEventRecord(from.end, from.stream));
 }
 
-static double gbps(const Gpu &gpu) {
+static double gbps(const Gpu& gpu) {
   float ms = 0;
   CHECK(cudaEventSynchronize(gpu.end));
   CHECK(cudaEventElapsedTime(&ms, gpu.begin, gpu.end));
@@ -116,7 +118,7 @@ int main() {
     }
   }
 
-  for (Gpu &gpu : gpus) {
+  for (Gpu& gpu : gpus) {
     CHECK(cudaEventDestroy(gpu.begin));
     CHECK(cudaEventDestroy(gpu.end));
     CHECK(cudaStreamDestroy(gpu.stream));

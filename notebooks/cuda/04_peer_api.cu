@@ -1,8 +1,8 @@
-// Chapter 04: what each call of CUDA's peer-to-peer API costs the host, and what happens with peer access off.
-// Build and run on a machine with two GPUs that grant each other peer access:
+// Chapter 04: what each call of CUDA's peer-to-peer API costs the host, and what happens with peer access
+// off. Build and run on a machine with two GPUs that grant each other peer access:
 //   nvcc -O2 -std=c++17 -o 04_peer_api 04_peer_api.cu && ./04_peer_api
-// Prints the attributes of both ordered pairs, the time of each preparing call, and the time of one copy by each copying
-// call, until the host knows that it is complete. Exits with 1 when bytes arrive wrong.
+// Prints the attributes of both ordered pairs, the time of each preparing call, and the time of one copy by
+// each copying call, until the host knows that it is complete. Exits with 1 when bytes arrive wrong.
 #include <cuda_runtime.h>
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 #include <functional>
 #include <vector>
 
-static void check(cudaError_t status, const char *call, int line) {
+static void check(cudaError_t status, const char* call, int line) {
   if (status == cudaSuccess) return;
   std::fprintf(stderr, "line %d: %s: %s\n", line, call, cudaGetErrorString(status));
   std::exit(1);
@@ -26,15 +26,15 @@ static double since_us(Clock::time_point begin) {
   return std::chrono::duration<double, std::micro>(Clock::now() - begin).count();
 }
 
-static double median_us(int samples, const std::function<double()> &once) {
+static double median_us(int samples, const std::function<double()>& once) {
   std::vector<double> times;
   for (int i = 0; i < samples; ++i) times.push_back(once());
   std::nth_element(times.begin(), times.begin() + samples / 2, times.end());
   return times[samples / 2];
 }
 
-// Access that somebody else has turned on already is no failure. The error is taken out of the runtime's state, or the
-// next cudaGetLastError would report it.
+// Access that somebody else has turned on already is no failure. The error is taken out of the runtime's
+// state, or the next cudaGetLastError would report it.
 static void enable(int peer) {
   const cudaError_t status = cudaDeviceEnablePeerAccess(peer, 0);
   if (status == cudaErrorPeerAccessAlreadyEnabled)
@@ -49,8 +49,8 @@ static void attributes(int from, int to) {
   CHECK(cudaDeviceGetP2PAttribute(&rank, cudaDevP2PAttrPerformanceRank, from, to));
   CHECK(cudaDeviceGetP2PAttribute(&atomics, cudaDevP2PAttrNativeAtomicSupported, from, to));
   CHECK(cudaDeviceGetP2PAttribute(&arrays, cudaDevP2PAttrCudaArrayAccessSupported, from, to));
-  std::printf("GPU %d -> GPU %d: access %d, native atomics %d, array access %d, performance rank %d\n", from, to, access,
-              atomics, arrays, rank);
+  std::printf("GPU %d -> GPU %d: access %d, native atomics %d, array access %d, performance rank %d\n", from,
+              to, access, atomics, arrays, rank);
 }
 
 int main() {
@@ -82,7 +82,7 @@ int main() {
   const auto first = Clock::now();
   CHECK(cudaDeviceEnablePeerAccess(1, 0));
   std::printf("\n%-34s %12.2f us\n", "cudaDeviceEnablePeerAccess, first", since_us(first));
-  const auto line = [](const char *name, double us) { std::printf("%-34s %12.2f us\n", name, us); };
+  const auto line = [](const char* name, double us) { std::printf("%-34s %12.2f us\n", name, us); };
   line("cudaDeviceCanAccessPeer", median_us(1000, [] {
          int can = 0;
          const auto begin = Clock::now();
@@ -115,7 +115,7 @@ int main() {
   for (size_t i = 0; i < kLargest; ++i) sent[i] = static_cast<std::uint8_t>(i * 2654435761u >> 13);
   CHECK(cudaMemcpy(source, sent.data(), kLargest, cudaMemcpyDefault));
 
-  const auto verify = [&](const char *name, const std::function<void()> &copy, size_t bytes) {
+  const auto verify = [&](const char* name, const std::function<void()>& copy, size_t bytes) {
     CHECK(cudaSetDevice(1));
     CHECK(cudaMemset(destination, 0xA5, bytes));
     CHECK(cudaDeviceSynchronize());
@@ -154,16 +154,17 @@ int main() {
         CHECK(cudaMemcpy3DPeerAsync(&parameters, stream));
         CHECK(cudaStreamSynchronize(stream));
       };
-      // Takes no stream and does not wait for the host: the end is known only by waiting for the whole device.
+      // Takes no stream and does not wait for the host: the end is known only by waiting for the whole
+      // device.
       const auto blocking = [&] {
         CHECK(cudaMemcpyPeer(destination, 1, source, 0, bytes));
         CHECK(cudaDeviceSynchronize());
       };
-      const std::pair<const char *, std::function<void()>> calls[] = {{"cudaMemcpyAsync, default", async},
-                                                                      {"cudaMemcpyPeerAsync", peer},
-                                                                      {"cudaMemcpy3DPeerAsync", box},
-                                                                      {"cudaMemcpyPeer", blocking}};
-      for (const auto &[name, copy] : calls) {
+      const std::pair<const char*, std::function<void()>> calls[] = {{"cudaMemcpyAsync, default", async},
+                                                                     {"cudaMemcpyPeerAsync", peer},
+                                                                     {"cudaMemcpy3DPeerAsync", box},
+                                                                     {"cudaMemcpyPeer", blocking}};
+      for (const auto& [name, copy] : calls) {
         verify(name, copy, bytes);
         const double us = median_us(500, [&copy = copy] {
           const auto begin = Clock::now();

@@ -1,8 +1,8 @@
 // Chapter 05: what the driver knows of an address, and one GPU reading another's memory through it.
 // Build and run (the last part needs two GPUs that grant each other peer access):
 //   nvcc -O2 -std=c++17 -o 05_unified_addressing 05_unified_addressing.cu && ./05_unified_addressing
-// Prints the attributes of device, pinned, registered, managed and pageable memory, then lets a kernel on GPU 0 read memory
-// of GPU 1 by its address. Exits with 1 when what it reads is wrong.
+// Prints the attributes of device, pinned, registered, managed and pageable memory, then lets a kernel on GPU
+// 0 read memory of GPU 1 by its address. Exits with 1 when what it reads is wrong.
 #include <cuda_runtime.h>
 
 #include <cstdint>
@@ -10,39 +10,45 @@
 #include <cstdlib>
 #include <vector>
 
-static void check(cudaError_t status, const char *call, int line) {
+static void check(cudaError_t status, const char* call, int line) {
   if (status == cudaSuccess) return;
   std::fprintf(stderr, "line %d: %s: %s\n", line, call, cudaGetErrorString(status));
   std::exit(1);
 }
 #define CHECK(call) check((call), #call, __LINE__)
 
-static const char *nameOf(cudaMemoryType type) {
+static const char* nameOf(cudaMemoryType type) {
   switch (type) {
-    case cudaMemoryTypeUnregistered: return "unregistered";
-    case cudaMemoryTypeHost: return "host";
-    case cudaMemoryTypeDevice: return "device";
-    case cudaMemoryTypeManaged: return "managed";
+    case cudaMemoryTypeUnregistered:
+      return "unregistered";
+    case cudaMemoryTypeHost:
+      return "host";
+    case cudaMemoryTypeDevice:
+      return "device";
+    case cudaMemoryTypeManaged:
+      return "managed";
   }
   return "unknown";
 }
 
-static void show(const char *name, const void *address) {
+static void show(const char* name, const void* address) {
   cudaPointerAttributes facts = {};
   CHECK(cudaPointerGetAttributes(&facts, address));
-  std::printf("%-11s %-13s gpu %2d  host %-18p device %-18p\n", name, nameOf(facts.type), facts.device, facts.hostPointer,
-              facts.devicePointer);
+  std::printf("%-11s %-13s gpu %2d  host %-18p device %-18p\n", name, nameOf(facts.type), facts.device,
+              facts.hostPointer, facts.devicePointer);
 }
 
 // Each thread adds up its share; the addresses may be of any memory that the GPU can reach.
-__global__ void sum(const std::uint32_t *values, size_t count, unsigned long long *total) {
+__global__ void sum(const std::uint32_t* values, size_t count, unsigned long long* total) {
   unsigned long long own = 0;
-  for (size_t i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += size_t{gridDim.x} * blockDim.x) own += values[i];
+  for (size_t i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += size_t{gridDim.x} * blockDim.x)
+    own += values[i];
   atomicAdd(total, own);
 }
 
 // Sums by a kernel on GPU 0 and gives the rate, GB/s.
-static double read_gbps(const std::uint32_t *values, size_t count, unsigned long long expected, const char *name) {
+static double read_gbps(const std::uint32_t* values, size_t count, unsigned long long expected,
+                        const char* name) {
   unsigned long long *total = nullptr, seen = 0;
   CHECK(cudaMalloc(&total, sizeof *total));
   cudaEvent_t begin, end;
@@ -103,12 +109,13 @@ int main() {
   std::printf("\na kernel on GPU 0 reads\n");
   std::printf("%-22s %8.1f GB/s\n", "its own memory", read_gbps(local, kCount, expected, "device"));
   std::printf("%-22s %8.1f GB/s\n", "pinned host memory", read_gbps(pinned, kCount, expected, "pinned"));
-  std::printf("%-22s %8.1f GB/s\n", "registered host memory", read_gbps(registered.data(), kCount, expected, "registered"));
+  std::printf("%-22s %8.1f GB/s\n", "registered host memory",
+              read_gbps(registered.data(), kCount, expected, "registered"));
 
   int granted = 0;
   if (devices > 1) CHECK(cudaDeviceCanAccessPeer(&granted, 0, 1));
   if (granted) {
-    std::uint32_t *remote = nullptr;
+    std::uint32_t* remote = nullptr;
     CHECK(cudaSetDevice(1));
     CHECK(cudaMalloc(&remote, kBytes));
     CHECK(cudaMemcpy(remote, local, kBytes, cudaMemcpyDefault));

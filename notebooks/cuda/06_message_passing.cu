@@ -1,16 +1,17 @@
 // Chapter 06: one GPU tells another that data is ready, without the host.
 // Build and run on a machine with two GPUs that grant each other peer access:
 //   nvcc -O2 -std=c++17 -o 06_message_passing 06_message_passing.cu && ./06_message_passing
-// The data lies on GPU 0, the flag on GPU 1: the sender stores data, then flag; the receiver waits for the flag, then loads
-// the data over the link. Prints for no fence, __threadfence and __threadfence_system how often the flag was new and the data
-// old, and half of the round trip. Exits with 1 when the system-scope fence let old data through, or a kernel hung.
+// The data lies on GPU 0, the flag on GPU 1: the sender stores data, then flag; the receiver waits for the
+// flag, then loads the data over the link. Prints for no fence, __threadfence and __threadfence_system how
+// often the flag was new and the data old, and half of the round trip. Exits with 1 when the system-scope
+// fence let old data through, or a kernel hung.
 #include <cuda_runtime.h>
 
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 
-static void check(cudaError_t status, const char *call, int line) {
+static void check(cudaError_t status, const char* call, int line) {
   if (status == cudaSuccess) return;
   std::fprintf(stderr, "line %d: %s: %s\n", line, call, cudaGetErrorString(status));
   std::exit(1);
@@ -33,7 +34,7 @@ __device__ std::uint64_t now_ns() {
 // A lost flag must end as an error, not as a kernel that never ends.
 constexpr std::uint64_t kDeadlineNs = 5'000'000'000;
 
-__device__ bool wait_for(volatile std::uint32_t *flag, std::uint32_t value) {
+__device__ bool wait_for(volatile std::uint32_t* flag, std::uint32_t value) {
   const std::uint64_t limit = now_ns() + kDeadlineNs;
   while (*flag != value) {
     if (now_ns() > limit) return false;
@@ -48,8 +49,8 @@ struct Outcome {
 };
 
 // Runs on GPU 0. `data` and `answer` are its own memory, `flag` is GPU 1's.
-__global__ void send(volatile std::uint32_t *data, volatile std::uint32_t *flag, volatile std::uint32_t *answer,
-                     std::uint32_t rounds, int kind, Outcome *outcome) {
+__global__ void send(volatile std::uint32_t* data, volatile std::uint32_t* flag,
+                     volatile std::uint32_t* answer, std::uint32_t rounds, int kind, Outcome* outcome) {
   const std::uint64_t begin = now_ns();
   outcome->hung = 0;
   for (std::uint32_t round = 1; round <= rounds; ++round) {
@@ -65,8 +66,8 @@ __global__ void send(volatile std::uint32_t *data, volatile std::uint32_t *flag,
 }
 
 // Runs on GPU 1. `flag` is its own memory, `data` and `answer` are GPU 0's.
-__global__ void receive(volatile std::uint32_t *data, volatile std::uint32_t *flag, volatile std::uint32_t *answer,
-                        std::uint32_t rounds, int kind, Outcome *outcome) {
+__global__ void receive(volatile std::uint32_t* data, volatile std::uint32_t* flag,
+                        volatile std::uint32_t* answer, std::uint32_t rounds, int kind, Outcome* outcome) {
   outcome->old_data = 0;
   outcome->hung = 0;
   for (std::uint32_t round = 1; round <= rounds; ++round) {
@@ -102,7 +103,7 @@ int main() {
   constexpr std::size_t kLine = 128;
   constexpr std::uint32_t kRounds = 100'000;
   std::uint32_t *data = nullptr, *answer = nullptr, *flag = nullptr;
-  Outcome *outcomes[2] = {};
+  Outcome* outcomes[2] = {};
   cudaStream_t streams[2] = {};
   for (int gpu = 0; gpu < 2; ++gpu) {
     CHECK(cudaSetDevice(gpu));
@@ -115,7 +116,7 @@ int main() {
   CHECK(cudaSetDevice(1));
   CHECK(cudaMalloc(&flag, kLine));
 
-  const char *const names[] = {"none", "__threadfence", "__threadfence_system"};
+  const char* const names[] = {"none", "__threadfence", "__threadfence_system"};
   bool wrong = false;
   std::printf("%22s %10s %10s %12s\n", "fence", "rounds", "old_data", "one_way_ns");
   for (int kind = kNone; kind <= kSystem; ++kind) {

@@ -1,10 +1,12 @@
-// Chapter 07: two processes, one allocation. The owner allocates on GPU 1 and hands over names of its memory: 64 bytes of
-// CUDA IPC, and a file descriptor of virtual memory, sent over a Unix socket. The other process opens both and copies into
-// them from GPU 0; the owner then looks whether the bytes are there. A control tells what of the difference is the other
-// process being there at all: the same copy into memory of the copying process, before the owner touches a GPU and beside it.
-// Build and run on a machine with two GPUs that grant each other peer access:
+// Chapter 07: two processes, one allocation. The owner allocates on GPU 1 and hands over names of its memory:
+// 64 bytes of CUDA IPC, and a file descriptor of virtual memory, sent over a Unix socket. The other process
+// opens both and copies into them from GPU 0; the owner then looks whether the bytes are there. A control
+// tells what of the difference is the other process being there at all: the same copy into memory of the
+// copying process, before the owner touches a GPU and beside it. Build and run on a machine with two GPUs
+// that grant each other peer access; with one GPU both processes use that one, and the copies stay on it:
 //   nvcc -O2 -std=c++17 -o 07_two_processes 07_two_processes.cu -lcuda && ./07_two_processes
-// Prints what opening costs, and what a copy costs each way. Exits with 1 when a call fails or the owner sees wrong bytes.
+// Prints what opening costs, and what a copy costs each way. Exits with 1 when a call fails or the owner sees
+// wrong bytes.
 #include <cuda.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -18,16 +20,16 @@
 #include <cstring>
 #include <vector>
 
-static void check(CUresult result, const char *call, int line) {
+static void check(CUresult result, const char* call, int line) {
   if (result == CUDA_SUCCESS) return;
-  const char *name = nullptr;
+  const char* name = nullptr;
   cuGetErrorName(result, &name);
   std::fprintf(stderr, "process %d, line %d: %s: %s\n", getpid(), line, call, name ? name : "unknown error");
   std::exit(1);
 }
 #define CHECK(call) check((call), #call, __LINE__)
 
-static void require(bool holds, const char *what) {
+static void require(bool holds, const char* what) {
   if (holds) return;
   std::fprintf(stderr, "process %d: %s\n", getpid(), what);
   std::exit(1);
@@ -35,6 +37,7 @@ static void require(bool holds, const char *what) {
 
 constexpr size_t kBytes = size_t{64} << 20;
 constexpr unsigned char kIpcByte = 0x5a, kFileByte = 0xa5;
+constexpr int kUserGpu = 0;
 
 // What crosses the socket beside the descriptor.
 struct Names {
@@ -43,15 +46,15 @@ struct Names {
 };
 
 // A descriptor means nothing in another process: the kernel makes a new one of the same file there.
-static void send_names(int socket, const Names &names, int file) {
-  iovec data{const_cast<Names *>(&names), sizeof names};
+static void send_names(int socket, const Names& names, int file) {
+  iovec data{const_cast<Names*>(&names), sizeof names};
   alignas(cmsghdr) char room[CMSG_SPACE(sizeof(int))] = {};
   msghdr message{};
   message.msg_iov = &data;
   message.msg_iovlen = 1;
   message.msg_control = room;
   message.msg_controllen = sizeof room;
-  cmsghdr *control = CMSG_FIRSTHDR(&message);
+  cmsghdr* control = CMSG_FIRSTHDR(&message);
   control->cmsg_level = SOL_SOCKET;
   control->cmsg_type = SCM_RIGHTS;
   control->cmsg_len = CMSG_LEN(sizeof(int));
@@ -59,7 +62,7 @@ static void send_names(int socket, const Names &names, int file) {
   require(sendmsg(socket, &message, 0) == static_cast<ssize_t>(sizeof names), "the names could not be sent");
 }
 
-static int receive_names(int socket, Names &names) {
+static int receive_names(int socket, Names& names) {
   iovec data{&names, sizeof names};
   alignas(cmsghdr) char room[CMSG_SPACE(sizeof(int))] = {};
   msghdr message{};
@@ -68,7 +71,7 @@ static int receive_names(int socket, Names &names) {
   message.msg_control = room;
   message.msg_controllen = sizeof room;
   require(recvmsg(socket, &message, MSG_WAITALL) == static_cast<ssize_t>(sizeof names), "no names came");
-  const cmsghdr *control = CMSG_FIRSTHDR(&message);
+  const cmsghdr* control = CMSG_FIRSTHDR(&message);
   require(control != nullptr && control->cmsg_type == SCM_RIGHTS, "no descriptor came");
   int file = -1;
   std::memcpy(&file, CMSG_DATA(control), sizeof file);
@@ -92,7 +95,7 @@ static CUmemAllocationProp shareable_on(int gpu) {
   return properties;
 }
 
-static CUdeviceptr map_for(CUmemGenericAllocationHandle memory, size_t bytes, const std::vector<int> &gpus) {
+static CUdeviceptr map_for(CUmemGenericAllocationHandle memory, size_t bytes, const std::vector<int>& gpus) {
   CUdeviceptr address;
   CHECK(cuMemAddressReserve(&address, bytes, 0, 0, 0));
   CHECK(cuMemMap(address, bytes, 0, memory, 0));
@@ -123,18 +126,20 @@ static double copy_us(CUdeviceptr destination, CUdeviceptr source, CUstream stre
 }
 
 struct Destination {
-  const char *name;
+  const char* name;
   CUdeviceptr memory;
   std::vector<double> us;
 };
 
-// Times the destinations in turn, in several rounds, so that what drifts meanwhile does not count for one of them.
-static void time_in_turn(std::vector<Destination> &destinations, CUdeviceptr source, CUstream stream, size_t bytes) {
+// Times the destinations in turn, in several rounds, so that what drifts meanwhile does not count for one of
+// them.
+static void time_in_turn(std::vector<Destination>& destinations, CUdeviceptr source, CUstream stream,
+                         size_t bytes) {
   for (int round = 0; round < 5; ++round) {
-    for (Destination &destination : destinations)
+    for (Destination& destination : destinations)
       destination.us.push_back(copy_us(destination.memory, source, stream, bytes));
   }
-  for (Destination &destination : destinations) {
+  for (Destination& destination : destinations) {
     std::sort(destination.us.begin(), destination.us.end());
     std::printf("copy of %9zu bytes into %-34s %8.2f us (%.2f to %.2f)\n", bytes, destination.name,
                 destination.us[destination.us.size() / 2], destination.us.front(), destination.us.back());
@@ -147,23 +152,23 @@ static bool holds(CUdeviceptr memory, unsigned char byte) {
   return std::all_of(seen.begin(), seen.end(), [byte](unsigned char value) { return value == byte; });
 }
 
-static int owner(int socket) {
+static int owner(int socket, int gpu) {
   char alone = 0;
   require(read(socket, &alone, 1) == 1, "the other process ended before it had timed its own copy");
   CHECK(cuInit(0));
-  use(1);
+  use(gpu);
   Names names{};
   CUdeviceptr plain;
   CHECK(cuMemAlloc(&plain, kBytes));
   CHECK(cuMemsetD8(plain, 0, kBytes));
   CHECK(cuIpcGetMemHandle(&names.ipc, plain));
-  const CUmemAllocationProp properties = shareable_on(1);
+  const CUmemAllocationProp properties = shareable_on(gpu);
   size_t unit;
   CHECK(cuMemGetAllocationGranularity(&unit, &properties, CU_MEM_ALLOC_GRANULARITY_MINIMUM));
   names.mappedBytes = (kBytes + unit - 1) / unit * unit;
   CUmemGenericAllocationHandle memory;
   CHECK(cuMemCreate(&memory, names.mappedBytes, &properties, 0));
-  const CUdeviceptr mapped = map_for(memory, names.mappedBytes, {1});
+  const CUdeviceptr mapped = map_for(memory, names.mappedBytes, {gpu});
   CHECK(cuMemsetD8(mapped, 0, kBytes));
   CHECK(cuCtxSynchronize());
   int file = -1;
@@ -180,9 +185,9 @@ static int owner(int socket) {
   return right ? 0 : 1;
 }
 
-static int user(int socket) {
+static int user(int socket, int owner_gpu) {
   CHECK(cuInit(0));
-  use(0);
+  use(kUserGpu);
   CUstream stream;
   CHECK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
   CUdeviceptr source;
@@ -190,13 +195,13 @@ static int user(int socket) {
   CHECK(cuMemsetD8Async(source, kIpcByte, kBytes, stream));
 
   // The control: memory of this process on the owner's GPU, mapped for GPU 0 as the imported memory will be.
-  const CUmemAllocationProp properties = shareable_on(1);
+  const CUmemAllocationProp properties = shareable_on(owner_gpu);
   size_t unit;
   CHECK(cuMemGetAllocationGranularity(&unit, &properties, CU_MEM_ALLOC_GRANULARITY_MINIMUM));
   const size_t own_bytes = (kBytes + unit - 1) / unit * unit;
   CUmemGenericAllocationHandle own_memory;
   CHECK(cuMemCreate(&own_memory, own_bytes, &properties, 0));
-  const CUdeviceptr own = map_for(own_memory, own_bytes, {0, 1});
+  const CUdeviceptr own = map_for(own_memory, own_bytes, {kUserGpu, owner_gpu});
   for (const size_t bytes : {size_t{8}, kBytes}) {
     std::vector<Destination> alone{{"own memory, no other process", own, {}}};
     time_in_turn(alone, source, stream, bytes);
@@ -219,11 +224,11 @@ static int user(int socket) {
 
   begin = std::chrono::steady_clock::now();
   CUmemGenericAllocationHandle memory;
-  CHECK(cuMemImportFromShareableHandle(&memory, reinterpret_cast<void *>(static_cast<uintptr_t>(file)),
+  CHECK(cuMemImportFromShareableHandle(&memory, reinterpret_cast<void*>(static_cast<uintptr_t>(file)),
                                        CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR));
   std::printf("%-44s %10.1f us\n", "cuMemImportFromShareableHandle", us_of(begin));
   begin = std::chrono::steady_clock::now();
-  const CUdeviceptr mapped = map_for(memory, names.mappedBytes, {0, 1});
+  const CUdeviceptr mapped = map_for(memory, names.mappedBytes, {kUserGpu, owner_gpu});
   std::printf("%-44s %10.1f us\n", "reserve, map and grant access", us_of(begin));
 
   for (const size_t bytes : {size_t{8}, kBytes}) {
@@ -250,39 +255,41 @@ static int user(int socket) {
   return write(socket, &done, 1) == 1 ? 0 : 1;
 }
 
-// CUDA does not survive a fork: GPUs are looked at by a process that ends again.
-static int why_not() {
-  if (cuInit(0) != CUDA_SUCCESS) return 1;
+constexpr int kNone = 255;
+
+// The owner's GPU, or kNone. CUDA does not survive a fork: GPUs are looked at by a process that ends again.
+static int look_for_gpu() {
   int count = 0, granted = 0;
-  CHECK(cuDeviceGetCount(&count));
-  if (count < 2) {
-    std::fprintf(stderr, "this example needs two GPUs, there %s %d\n", count == 1 ? "is" : "are", count);
-    return 1;
-  }
-  CHECK(cuDeviceCanAccessPeer(&granted, 0, 1));
-  if (!granted) std::fprintf(stderr, "GPU 0 has no peer access to GPU 1: see nvidia-smi topo -p2p r\n");
-  return granted ? 0 : 1;
+  if (cuInit(0) != CUDA_SUCCESS || cuDeviceGetCount(&count) != CUDA_SUCCESS || count == 0) return kNone;
+  if (count == 1) return kUserGpu;
+  CHECK(cuDeviceCanAccessPeer(&granted, kUserGpu, 1));
+  if (!granted)
+    std::fprintf(stderr, "GPU %d has no peer access to GPU 1: see nvidia-smi topo -p2p r\n", kUserGpu);
+  return granted ? 1 : kNone;
 }
 
 int main() {
   std::fflush(nullptr);
   int status = 0;
   const pid_t looking = fork();
-  if (looking == 0) std::exit(why_not());
+  if (looking == 0) std::_Exit(look_for_gpu());
   require(waitpid(looking, &status, 0) == looking && WIFEXITED(status), "the look at the GPUs was cut short");
-  if (WEXITSTATUS(status) != 0) {
-    std::fprintf(stderr, "nothing was measured: a driver and two GPUs with peer access are needed\n");
+  const int owner_gpu = WEXITSTATUS(status);
+  if (owner_gpu == kNone) {
+    std::fprintf(stderr, "nothing was measured: a driver, and one GPU or two with peer access, are needed\n");
     return 1;
   }
+  if (owner_gpu == kUserGpu) std::printf("one GPU: both processes use it\n");
+  std::fflush(nullptr);
   int ends[2];
   require(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0, "no socket pair");
   const pid_t other = fork();
   if (other == 0) {
     close(ends[0]);
-    std::exit(user(ends[1]));
+    std::exit(user(ends[1], owner_gpu));
   }
   close(ends[1]);
-  const int own = owner(ends[0]);
+  const int own = owner(ends[0], owner_gpu);
   require(waitpid(other, &status, 0) == other, "the other process was lost");
   return own != 0 || !WIFEXITED(status) || WEXITSTATUS(status) != 0 ? 1 : 0;
 }

@@ -1,9 +1,10 @@
-// Chapter 08: what has to be done before a network card may touch memory, as far as it can be done without a card: page-locking
-// host memory, and a DMA-BUF of GPU memory, which is what a card's driver is handed for GPUDirect RDMA.
-// Build and run on a machine with one GPU:
+// Chapter 08: what has to be done before a network card may touch memory, as far as it can be done without a
+// card: page-locking host memory, and a DMA-BUF of GPU memory, which is what a card's driver is handed for
+// GPUDirect RDMA. Build and run on a machine with one GPU:
 //   nvcc -O2 -std=c++17 -o 08_register_cost 08_register_cost.cu -lcuda && ./08_register_cost
-// Prints, for each size, the median cost of cudaHostRegister and its undoing, and of cuMemGetHandleForAddressRange where the
-// driver has it. Exits with 1 when a call fails or registered memory does not carry bytes right.
+// Prints, for each size, the median cost of cudaHostRegister and its undoing, and of
+// cuMemGetHandleForAddressRange where the driver has it. Exits with 1 when a call fails or registered memory
+// does not carry bytes right.
 #include <cuda.h>
 #include <cuda_runtime.h>
 #include <unistd.h>
@@ -16,7 +17,7 @@
 #include <cstring>
 #include <vector>
 
-static void check(cudaError_t status, const char *call, int line) {
+static void check(cudaError_t status, const char* call, int line) {
   if (status == cudaSuccess) return;
   std::fprintf(stderr, "line %d: %s: %s\n", line, call, cudaGetErrorString(status));
   std::exit(1);
@@ -27,13 +28,13 @@ static double us_since(const std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin).count();
 }
 
-static double median(std::vector<double> &times) {
+static double median(std::vector<double>& times) {
   std::nth_element(times.begin(), times.begin() + times.size() / 2, times.end());
   return times[times.size() / 2];
 }
 
 // Whether bytes go through registered memory to the GPU and back unharmed.
-static bool carries(std::uint8_t *host, std::uint8_t *device, size_t bytes) {
+static bool carries(std::uint8_t* host, std::uint8_t* device, size_t bytes) {
   std::vector<std::uint8_t> sent(bytes);
   for (size_t i = 0; i < bytes; ++i) sent[i] = static_cast<std::uint8_t>(i * 2654435761u >> 11);
   std::memcpy(host, sent.data(), bytes);
@@ -53,12 +54,13 @@ int main() {
   CHECK(cudaFree(nullptr));
   int dmabuf = 0;
   const bool told = cuDeviceGetAttribute(&dmabuf, CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED, 0) == CUDA_SUCCESS;
-  std::printf("DMA-BUF of GPU memory: %s\n", told && dmabuf ? "supported" : "not supported by this driver or kernel");
+  std::printf("DMA-BUF of GPU memory: %s\n",
+              told && dmabuf ? "supported" : "not supported by this driver or kernel");
 
   constexpr size_t kLargest = size_t{64} << 20;
   const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
-  auto *host = static_cast<std::uint8_t *>(std::aligned_alloc(page, kLargest));
-  std::uint8_t *device = nullptr;
+  auto* host = static_cast<std::uint8_t*>(std::aligned_alloc(page, kLargest));
+  std::uint8_t* device = nullptr;
   CHECK(cudaMalloc(&device, kLargest));
   if (host == nullptr) {
     std::fprintf(stderr, "no host memory\n");
@@ -83,8 +85,8 @@ int main() {
       if (!told || !dmabuf) continue;
       int file = -1;
       begin = std::chrono::steady_clock::now();
-      const CUresult result = cuMemGetHandleForAddressRange(&file, reinterpret_cast<CUdeviceptr>(device), bytes,
-                                                            CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD, 0);
+      const CUresult result = cuMemGetHandleForAddressRange(&file, reinterpret_cast<CUdeviceptr>(device),
+                                                            bytes, CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD, 0);
       if (result != CUDA_SUCCESS) continue;
       handles.push_back(us_since(begin));
       close(file);

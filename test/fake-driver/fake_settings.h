@@ -28,7 +28,8 @@ std::string noPeerReason();
 // The byte of an allocation that writes through a corrupting window damage (P2PLAB_FAKE_CORRUPT_AT).
 std::size_t corruptOffset();
 
-// How long freeing memory of a GPU takes: the driver waits for the work of the GPU first (P2PLAB_FAKE_FREE_NS).
+// How long freeing memory of a GPU takes: the driver waits for the work of the GPU first
+// (P2PLAB_FAKE_FREE_NS).
 std::uint64_t freeNs();
 
 // How long a copy takes, at least.

@@ -1,4 +1,4 @@
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 import { suite } from "uvu";
@@ -127,6 +127,16 @@ layout("the formatter and the linter have nothing to say", () => {
     const { stdout, stderr } = error as { stdout: string; stderr: string };
     assert.unreachable(`npm run format mends most of this:\n${stderr}${stdout}`.slice(0, 3000));
   }
+});
+
+const noClangFormat =
+  spawnSync("clang-format", ["--version"]).status === 0 ? null : "no clang-format on this machine";
+const formatted = noClangFormat ? layout.skip : layout;
+formatted(noClangFormat ? `skipped: ${noClangFormat}` : "clang-format has nothing to say", () => {
+  const cxx = files.filter((file) => /\.(cc|h|cu|cuh)$/.test(file));
+  assert.ok(cxx.length > 100);
+  const { stderr } = spawnSync("clang-format", ["--dry-run", ...cxx], { cwd: root, encoding: "utf8" });
+  assert.is(stderr.slice(0, 3000), "", "clang-format -i mends it");
 });
 
 layout("the compiler has nothing to say", () => {
