@@ -1,4 +1,5 @@
 /** The session of one notebook's cells, driven over IPC. */
+import { Worker } from "node:worker_threads";
 import { type ErrorCode, entered, lab, messageOf, P2pError } from "../lab/index.js";
 import {
   type Activity,
@@ -29,9 +30,22 @@ let session: Session | null = null;
 let openedBefore = 0;
 
 let sendToRunner: typeof process.send;
+const exit = process.exit.bind(process);
 
 function send(reply: Reply): void {
-  sendToRunner?.(reply);
+  // To a runner that is gone nothing can be said: an error told to the cell would be the next that is not heard.
+  sendToRunner?.(reply, undefined, undefined, (error) => {
+    if (error && !process.connected) exit(0);
+  });
+}
+
+const LOOK_MS = 1000;
+
+/** A runner that was killed cannot end this process, and a cell in a loop hears nothing: a thread looks after whom it belongs to. */
+function endWithRunner(): void {
+  const whom = process.platform === "win32" ? process.pid : -process.pid;
+  const look = `setInterval(() => { if (process.ppid !== ${process.ppid}) process.kill(${whom}, "SIGKILL"); }, ${LOOK_MS});`;
+  new Worker(look, { eval: true }).unref();
 }
 
 /** A machine that cannot be opened is told before any cell runs, even when none would have opened it. */
@@ -74,6 +88,7 @@ async function handle(request: Request): Promise<void> {
 
 /** Takes requests from the process that started this one, until that one is gone. */
 export function serveCells(): void {
+  endWithRunner();
   // The way to the runner is the kernel's alone: what a cell sent on it would be taken for a reply.
   sendToRunner = process.send?.bind(process);
   process.send = undefined as never;
@@ -89,7 +104,6 @@ export function serveCells(): void {
       });
     });
   });
-  const exit = process.exit.bind(process);
   // The parent has finished or is gone: so is the reason to run.
   process.on("disconnect", () => {
     // A cell may say so without its being true.

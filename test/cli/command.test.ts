@@ -245,6 +245,19 @@ command("a run that is stopped keeps what ran, and a report of it says so", asyn
   });
 });
 
+command("a run that is killed leaves no cell running", async () => {
+  await inFolder(async (folder) => {
+    const tellPid = 'import * as fs from "fs";\nfs.writeFileSync("pid", String(process.pid));';
+    const file = write(folder, "n.ipynb", notebookOf(tellPid, "while (true) {}"));
+    const killed = await interrupted(["run", file, "--out", join(folder, "o")], /\[2\/2\]/, "SIGKILL");
+    assert.is(killed.status, null);
+    const status = `/proc/${readFileSync(join(folder, "pid"), "utf8")}/status`;
+    const runs = () => existsSync(status) && !/^State:\s+Z/m.test(readFileSync(status, "utf8"));
+    for (let i = 0; i < 200 && runs(); i++) await new Promise((done) => setTimeout(done, 100));
+    assert.not(runs());
+  });
+});
+
 command("Ctrl-C keeps the whole rounds of a record, and what a check has found", async () => {
   await inFolder(async (folder) => {
     const file = join(folder, "base.arrow");
