@@ -1,5 +1,5 @@
-import { accessSync, constants, mkdtempSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { accessSync, constants, mkdtempSync, rmSync } from "node:fs";
+import { constants as system, tmpdir } from "node:os";
 import { join } from "node:path";
 import { makeFolder, messageOf, P2pError } from "../lab/index.js";
 
@@ -35,5 +35,26 @@ export function temporaryFolder(prefix: string): string {
       "Name one that can be written: TMPDIR=FOLDER.",
       { cause: error },
     );
+  }
+}
+
+const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+
+/**
+ * Works in a new folder, which is taken away at the end, also when a signal ends this process meanwhile.
+ * @throws P2pError `output` when there is no place for one.
+ */
+export async function inTemporaryFolder<T>(prefix: string, use: (folder: string) => Promise<T>): Promise<T> {
+  const folder = temporaryFolder(prefix);
+  const remove = () => rmSync(folder, { recursive: true, force: true });
+  const stop = (signal: NodeJS.Signals) => process.exit(128 + system.signals[signal]);
+  process.once("exit", remove);
+  for (const signal of SIGNALS) process.on(signal, stop);
+  try {
+    return await use(folder);
+  } finally {
+    for (const signal of SIGNALS) process.off(signal, stop);
+    process.off("exit", remove);
+    remove();
   }
 }

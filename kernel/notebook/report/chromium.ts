@@ -1,11 +1,11 @@
 /** A Chromium on this machine that prints pages and draws figures. */
-import { existsSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, statSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { delimiter, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Browser, Page } from "playwright-core";
 import { messageOf, P2pError } from "../../lab/index.js";
-import { temporaryFolder } from "../folder.js";
+import { inTemporaryFolder } from "../folder.js";
 
 const NAMES = [
   "chromium",
@@ -27,6 +27,12 @@ const PLACES = [
 
 /** Drawing a chapter takes seconds; a machine that is busy with something else takes its time. */
 const DEADLINE_MS = 180_000;
+
+/** All the work on one page: hundreds of figures on a slow machine; what takes longer hangs. */
+const WHOLE_DEADLINE_MS = 900_000;
+
+/** For closing a browser that may hang. */
+const CLOSE_MS = 10_000;
 
 /** Of an A4 page between its margins, CSS pixels: figures are drawn as wide as they are printed. */
 const PAPER_WIDTH = 688;
@@ -61,34 +67,47 @@ export function requireChromium(what: string): string {
 /** Opens a report's page with the network off, once everything in it is drawn. */
 export async function withPage<T>(html: string, what: string, use: (page: Page) => Promise<T>): Promise<T> {
   const executablePath = requireChromium(what);
-  const folder = temporaryFolder("p2plab-page-");
-  let browser: Browser | null = null;
+  return await inTemporaryFolder("p2plab-page-", async (folder) => {
+    let browser: Browser | null = null;
+    try {
+      const file = join(folder, "report.html");
+      writeFileSync(file, html);
+      browser = await launch(executablePath);
+      const context = await browser.newContext({
+        offline: true,
+        colorScheme: "light",
+        viewport: { width: PAPER_WIDTH, height: 900 },
+      });
+      context.setDefaultTimeout(DEADLINE_MS);
+      const page = await context.newPage();
+      await page.emulateMedia({ media: "print", colorScheme: "light" });
+      await page.goto(pathToFileURL(file).href);
+      const work = page.evaluate("window.p2plab.ready").then(() => use(page));
+      return await within(WHOLE_DEADLINE_MS, work);
+    } catch (error) {
+      if (error instanceof P2pError) throw error;
+      throw new P2pError(
+        "not-available",
+        `${executablePath} failed: ${messageOf(error).split("\n")[0]}`,
+        "Try that browser on its own, name another one in P2PLAB_CHROMIUM, or write HTML and print it from any browser.",
+        { cause: error },
+      );
+    } finally {
+      if (browser) await within(CLOSE_MS, browser.close()).catch(() => undefined);
+    }
+  });
+}
+
+/** @throws Error when the work takes longer; its own later failure is nobody's any more. */
+async function within<T>(limitMs: number, work: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`it did not answer within ${limitMs / 1000} s`)), limitMs);
+  });
   try {
-    const file = join(folder, "report.html");
-    writeFileSync(file, html);
-    browser = await launch(executablePath);
-    const context = await browser.newContext({
-      offline: true,
-      colorScheme: "light",
-      viewport: { width: PAPER_WIDTH, height: 900 },
-    });
-    context.setDefaultTimeout(DEADLINE_MS);
-    const page = await context.newPage();
-    await page.emulateMedia({ media: "print", colorScheme: "light" });
-    await page.goto(pathToFileURL(file).href);
-    await page.evaluate("window.p2plab.ready");
-    return await use(page);
-  } catch (error) {
-    if (error instanceof P2pError) throw error;
-    throw new P2pError(
-      "not-available",
-      `${executablePath} failed: ${messageOf(error).split("\n")[0]}`,
-      "Try that browser on its own, name another one in P2PLAB_CHROMIUM, or write HTML and print it from any browser.",
-      { cause: error },
-    );
+    return await Promise.race([work, late]);
   } finally {
-    await browser?.close();
-    rmSync(folder, { recursive: true, force: true });
+    clearTimeout(timer);
   }
 }
 
@@ -97,5 +116,7 @@ async function launch(executablePath: string): Promise<Browser> {
   const { chromium } = createRequire(import.meta.url)("playwright-core") as typeof import("playwright-core");
   // Chromium's sandbox refuses to work for root, which containers run as.
   const args = process.getuid?.() === 0 ? ["--no-sandbox"] : [];
-  return await chromium.launch({ executablePath, args, timeout: DEADLINE_MS });
+  // A signal ends this process at once, and with it the browser; playwright's own answer waits for a browser that may hang.
+  const signals = { handleSIGINT: false, handleSIGTERM: false, handleSIGHUP: false };
+  return await chromium.launch({ executablePath, args, timeout: DEADLINE_MS, ...signals });
 }
