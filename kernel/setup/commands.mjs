@@ -23,6 +23,8 @@ import {
   lock,
   logged,
   npm,
+  onlyRead,
+  onPath,
   ROOT,
   readStamps,
   SetupError,
@@ -50,7 +52,8 @@ async function packages() {
         hint: (printed) =>
           adviceFor(printed, {
             folder: "node_modules",
-            network: "Behind a mirror, name it: npm config set registry https://…",
+            network:
+              "Behind a proxy, name it: HTTPS_PROXY=http://… npm start; behind a mirror: npm config set registry https://…",
           }),
       }),
   });
@@ -74,6 +77,7 @@ async function typescript() {
 
 /** Takes away what was compiled from sources that are gone, and makes `npx p2plab` work in the clone. */
 function afterCompiling() {
+  if (onlyRead) return;
   for (const file of filesUnder("dist", /\.(js|js\.map|d\.ts)$/)) {
     const source = file.slice(join(ROOT, "dist").length).replace(/\.(js|js\.map|d\.ts)$/, ".ts");
     if (!source.startsWith(join("/assets")) && !existsSync(join(ROOT, source))) rmSync(file);
@@ -145,12 +149,25 @@ async function figures() {
   });
 }
 
+/** What building the addon needs and is not on the PATH, as advice; nothing when all is there. */
+function lacking() {
+  const needed = [
+    ["c++", process.env.CXX ?? onPath("c++", "g++", "clang++")],
+    ["make", process.env.MAKE ?? onPath("make")],
+    ["python3", onPath("python3", "python")],
+  ];
+  const names = needed.filter(([, found]) => !found).map(([name]) => name);
+  if (WINDOWS || names.length === 0) return "";
+  const packages = names.map((name) => (name === "c++" ? "g++" : name)).join(" ");
+  return `\n    → Not on the PATH: ${names.join(", ")}. Debian and Ubuntu: apt install ${packages}. conda: conda install -c conda-forge cxx-compiler make.`;
+}
+
 /** The addon is optional: without it recordings and simulations work, so a failure is said and not fatal. */
-async function addon() {
+export async function addon() {
   const file = join(ROOT, "build/Release/p2p.node");
   const hash = hashOf(["native", "binding.gyp"], { keep: /\.(cc|h|cu|ptx|mjs|gyp)$/ });
   const compiler = () => `${hash} ${answers("c++", ["--version"])}`;
-  const goingOn = "real GPUs cannot be measured; recordings and simulations work. Again: npm run build:addon";
+  const goingOn = `real GPUs cannot be measured; recordings and simulations work. Again: npm run build:addon${lacking()}`;
   if (!REQUIRED && !existsSync(file) && readStamps()["addon failed"] === compiler()) {
     say(`  – addon: could not be built here (${join(STATE, "addon.log")}), so ${goingOn}`);
     return;

@@ -181,7 +181,7 @@ async function byPip(prefix, python, list) {
         adviceFor(printed, {
           folder: ".venv",
           network:
-            "Behind a mirror, name it: PIP_INDEX_URL=https://… npm start. Without Python: npm start -- --headless.",
+            "Behind a proxy, name it: HTTPS_PROXY=http://… npm start; behind a mirror: PIP_INDEX_URL=https://… npm start. Without Python: npm start -- --headless.",
           otherwise: "Without Python: npm start -- --headless.",
         }),
     },

@@ -2,7 +2,9 @@
 import { spawn, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import {
+  accessSync,
   existsSync,
+  constants as files,
   linkSync,
   mkdirSync,
   openSync,
@@ -49,12 +51,19 @@ export function writeStamp(name, hash) {
   renameSync(`${STAMPS}.tmp`, STAMPS);
 }
 
+/** Whether this clone can only be read: somebody else's, set up before. Then nothing is done, and what would have to be is an error. */
+export let onlyRead = false;
+
 /**
  * Does a step, unless its stamp has the hash of today's inputs and what it makes is `present`. The stamp is taken away before
  * the step begins, so that one which was killed half-way is done again.
  */
 export async function step(name, { hash, present, does, action }) {
   if (readStamps()[name] === hash && present()) return;
+  if (onlyRead)
+    throw new SetupError(
+      `${name}: not up to date here, and ${ROOT} cannot be written.\n  → Whose clone it is: npm run setup. Or clone to a folder of your own.`,
+    );
   writeStamp(name, null);
   const began = performance.now();
   const elapsed = () => `${((performance.now() - began) / 1000).toFixed(1)} s`;
@@ -121,9 +130,9 @@ function nowRunning(child, is) {
 
 /**
  * Runs a program with its output in a log; when it fails, the end of the log and `hint` are in the error. A hint may be a
- * function of what was printed.
+ * function of what was printed. `absent` is said where there is no such program.
  */
-export async function logged(name, command, args, { hint = "", ...options } = {}) {
+export async function logged(name, command, args, { hint = "", absent = "Install it.", ...options } = {}) {
   const log = join(STATE, `${name}.log`);
   const file = openSync(log, "w");
   const outcome = await new Promise((resolve) => {
@@ -134,13 +143,15 @@ export async function logged(name, command, args, { hint = "", ...options } = {}
       ...options,
     });
     if (child.pid) nowRunning(child, true);
-    child.once("error", (error) => resolve(error.message));
+    child.once("error", (error) => resolve(error.code === "ENOENT" ? error.code : error.message));
     child.once("exit", (status, signal) => {
       nowRunning(child, false);
       resolve(signal ?? status);
     });
   });
   if (outcome === 0) return;
+  if (outcome === "ENOENT")
+    throw new SetupError(`${name} failed: ${command} is not on the PATH.\n  → ${absent}`);
   const printed = readFileSync(log, "utf8").trimEnd();
   const tail = printed.split("\n").slice(-12).join("\n    ");
   const reason = typeof outcome === "number" ? `exit code ${outcome}` : outcome;
@@ -154,7 +165,12 @@ export async function logged(name, command, args, { hint = "", ...options } = {}
 export function npm(name, args, options) {
   const cli = process.env.npm_execpath;
   if (cli && /npm-cli\.c?js$/.test(cli)) return logged(name, process.execPath, [cli, ...args], options);
-  return logged(name, WINDOWS ? "npm.cmd" : "npm", args, { shell: WINDOWS, ...options });
+  return logged(name, WINDOWS ? "npm.cmd" : "npm", args, {
+    shell: WINDOWS,
+    absent:
+      "npm comes with Node.js from https://nodejs.org and conda-forge; Debian and Ubuntu: apt install npm.",
+    ...options,
+  });
 }
 
 /** What a program prints, or null when it fails or is not there. */
@@ -193,11 +209,15 @@ const STALE_AFTER_MS = 60_000;
 /**
  * Waits until no other set-up works in this clone. The holder's process writes the lock's time every few seconds, so a lock
  * is stale when its process is gone, and also when the time is old (its number may be another program's by now). What a
- * killed holder has left running is ended first.
+ * killed holder has left running is ended first. In a clone that can only be read nothing is done, so that nothing is waited for.
  * @returns a function that gives the lock back.
  */
 export async function lock() {
   const file = join(STATE, "lock");
+  if (existsSync(STAMPS) && !mayWrite(STATE)) {
+    onlyRead = true;
+    return () => {};
+  }
   const mine = `${hostname()} ${process.pid}`;
   try {
     mkdirSync(STATE, { recursive: true });
@@ -226,6 +246,15 @@ export async function lock() {
     process.off("exit", release);
     release();
   };
+}
+
+function mayWrite(folder) {
+  try {
+    accessSync(folder, files.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function take(file, mine) {

@@ -394,6 +394,57 @@ setup("JupyterLab's language pack is asked for once, and done without where no i
   });
 });
 
+setup(
+  "a clone of somebody else's that can only be read is used when it is set up, and said not to be otherwise",
+  async () => {
+    await inCopy((root) => {
+      assert.is(run(root, COUNTED(root, "one")).status, 0);
+      // Root may write whatever the mode says: its word on access is replaced, as it is where it is not root.
+      const only = (hash: string) =>
+        run(
+          root,
+          `const fs = (await import("node:module")).createRequire("/")("node:fs");
+fs.accessSync = () => { throw new Error("EACCES"); };
+(await import("node:module")).syncBuiltinESMExports();
+const unlock = await steps.lock();
+await steps.step("s", { hash: ${JSON.stringify(hash)}, present: () => true, does: "it", action: async () => console.log("done") });
+unlock();
+console.log("on", steps.onlyRead);`,
+        );
+      assert.is(only("one").stdout, "on true\n");
+      const stale = only("two");
+      assert.is(stale.status, 1);
+      assert.is(stale.stdout, "");
+      assert.match(stale.stderr, /s: not up to date here, and .* cannot be written\.\n {2}→ .*npm run setup/);
+      assert.not(existsSync(join(root, ".p2plab/lock")));
+    });
+  },
+);
+
+setup("without npm or a compiler the message says what is not there and how to get it", async () => {
+  await inCopy((root) => {
+    const bin = join(root, "bin");
+    mkdirSync(bin);
+    const { npm_execpath: _e, CXX: _c, MAKE: _m, ...rest } = process.env;
+    const env = { ...rest, PATH: bin };
+    const ci = `const unlock = await steps.lock();
+await steps.npm("npm", ["ci"]).catch((e) => console.log(e.message)); unlock();`;
+    const without = run(root, ci, env);
+    assert.is(without.stderr, "");
+    assert.match(without.stdout, /^npm failed: npm is not on the PATH\.\n {2}→ .*apt install npm\.\n$/);
+    for (const name of ["npm", "python3"])
+      writeFileSync(join(bin, name), "#!/bin/sh\nexit 1\n", { mode: 0o755 });
+    writeFileSync(join(root, "binding.gyp"), "{}");
+    const body = `const commands = await import(${IMPORT(root, "commands.mjs")});
+const unlock = await steps.lock(); await commands.addon(); await commands.addon(); unlock();`;
+    const { stderr, status } = run(root, body, { ...env, P2PLAB_REQUIRE: "" });
+    assert.is(status, 0, stderr);
+    const advice =
+      /build:addon\n {4}→ Not on the PATH: c\+\+, make\. Debian and Ubuntu: apt install g\+\+ make\./g;
+    assert.is(stderr.match(advice)?.length, 2, stderr);
+  });
+});
+
 setup("without Python the message names the package to install and the way without it", async () => {
   await inCopy((root) => {
     const { CONDA_PREFIX: _, ...rest } = process.env;
