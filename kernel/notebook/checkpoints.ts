@@ -15,14 +15,25 @@ export class Checkpoints {
   readonly #file: string;
   readonly #notebook: Notebook;
   readonly #collector: OutputCollector;
+  readonly #asked: string | null;
   readonly #everyMs: number;
   #nextMs: number;
 
-  /** @param collector of the outputs, by cell. */
-  constructor(file: string, notebook: Notebook, collector: OutputCollector, everyS = KEEP_EVERY_S) {
+  /**
+   * @param collector of the outputs, by cell.
+   * @param asked the machine's specification, null for none.
+   */
+  constructor(
+    file: string,
+    notebook: Notebook,
+    collector: OutputCollector,
+    asked: string | null,
+    everyS = KEEP_EVERY_S,
+  ) {
     this.#file = file;
     this.#notebook = notebook;
     this.#collector = collector;
+    this.#asked = asked;
     this.#everyMs = 1000 * everyS;
     this.#nextMs = performance.now() + this.#everyMs;
   }
@@ -54,7 +65,7 @@ export class Checkpoints {
       if (cell.cell_type === "code") cell.outputs = this.#collector.outputsOf(cell);
     }
     const { metadata } = this.#notebook;
-    this.#notebook.metadata = { ...metadata, p2plab: runMetadata(this.#notebook, activity) };
+    this.#notebook.metadata = { ...metadata, p2plab: runMetadata(this.#notebook, activity, this.#asked) };
     writeNotebook(this.#file, this.#notebook);
   }
 }

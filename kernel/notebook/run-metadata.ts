@@ -13,6 +13,8 @@ export interface RunMetadata extends Activity {
   /** Kind and name of the machine opened last; absent when none was. */
   provenance?: string;
   machine?: string;
+  /** The specification that the whole was run with, so that it can be again; null when each cell had this machine's own choice. */
+  asked?: string | null;
   environment: Environment;
   /** Code cells with a text, and how many of them ran to their ends, in success or failure; absent in what earlier versions wrote. */
   cells?: number;
@@ -21,13 +23,14 @@ export interface RunMetadata extends Activity {
   digest: string;
 }
 
-export function runMetadata(notebook: Notebook, activity: Activity): RunMetadata {
+export function runMetadata(notebook: Notebook, activity: Activity, asked: string | null): RunMetadata {
   const toRun = notebook.cells.filter((cell) => cell.cell_type === "code" && cell.source.trim() !== "");
   const last = activity.machines.at(-1);
   return {
     executed: new Date().toISOString(),
     version: p2plabVersion(),
     ...(last ? { provenance: last.kind, machine: last.machine } : {}),
+    asked,
     environment: environment(),
     ...activity,
     cells: toRun.length,

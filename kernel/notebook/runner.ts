@@ -94,7 +94,8 @@ export async function runNotebook(file: string, options: RunNotebookOptions): Pr
     (output) => collector.add(current, output),
   );
   const failures: CellFailure[] = [];
-  const checkpoints = new Checkpoints(target, notebook, collector, options.keepEveryS);
+  const asked = options.machine ?? process.env.P2PLAB_MACHINE ?? null;
+  const checkpoints = new Checkpoints(target, notebook, collector, asked, options.keepEveryS);
   let activity: Activity = { machines: [], opened: [], programs: null, ledger: [] };
   let recorded: number | null = null;
   try {

@@ -6,6 +6,7 @@ import { inflateSync } from "node:zlib";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { lab, type P2pError, writeFileAtomic } from "../../kernel/lab/index.js";
+import { digestOf } from "../../kernel/notebook/canonical.js";
 import {
   installKernel,
   type Notebook,
@@ -14,6 +15,7 @@ import {
   renderMarkdown,
   renderReport,
   reportByNbconvert,
+  reportFooter,
   reportParts,
   requireChromium,
   requireNbconvert,
@@ -90,6 +92,49 @@ report("a notebook of another kernel is shown in its own language, of unknown or
   notebook.metadata = { kernelspec: null, p2plab: { executed: "x", machines: [null], digest: 3 } };
   assert.match(renderReport(notebook, "x.ipynb"), /<div class="origin unknown">/);
 });
+
+report(
+  "each machine stands once on top, the foot of a page is one line, and the way to run again names the machine asked for",
+  () => {
+    const notebook = notebookOf("1", "2");
+    const opened = (name: string, second: number) => ({
+      kind: "simulated",
+      machine: `model of ${name}`,
+      source: `sim:${name}`,
+      date: `2026-01-02T03:04:0${second}.000Z`,
+    });
+    const machines = [opened("rack", 1), opened("other", 2), opened("rack", 3)];
+    const gpus = [...Array(72).fill("GB200"), "GB300"];
+    const facts = {
+      source: "sim:rack",
+      name: "model of rack",
+      fingerprint: "f",
+      kind: "simulated",
+      gpus,
+      facts: {},
+    };
+    const run = {
+      executed: "2026-01-02T03:04:05Z",
+      version: "1.0.0",
+      machines,
+      opened: [facts],
+      cells: 2,
+      cellsRan: 1,
+    };
+    notebook.metadata = { p2plab: { ...run, asked: "sim:rack", digest: digestOf(notebook.cells) } };
+    const html = renderReport(notebook, "x.ipynb");
+    assert.is(html.match(/class="origin simulated"/g)?.length, 2);
+    assert.match(html, /NOT RUN TO THE END<\/strong><span>1 \/ 2 /);
+    assert.match(html, /<td>0–71: GB200; 72: GB300<\/td>/);
+    assert.match(html, /npx p2plab run x\.html --machine sim:rack</);
+    assert.match(
+      renderReport(notebook, "-汉 'x.ipynb"),
+      /npx p2plab run &#39;\.\/-汉 &#39;\\&#39;&#39;x\.html&#39; --machine/,
+    );
+    const footer = reportFooter(reportParts(notebook, `${"长".repeat(80)}.ipynb`));
+    assert.match(footer, /^长{60}… · .*NOT A MEASUREMENT × 2；没有执行到底 NOT RUN TO THE END$/);
+  },
+);
 
 report("outputs of 50 MB leave a line each in it and in the messages", () => {
   const notebook = sample();

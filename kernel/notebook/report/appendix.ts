@@ -27,7 +27,8 @@ export function appendixSections(origin: Origin, options: AppendixOptions): Sect
     ];
   }
   const environment = (run.environment ?? {}) as Partial<NonNullable<typeof run.environment>>;
-  const source = run.machines.at(-1)?.source;
+  // Notebooks open their own machine first, and then those that they name themselves.
+  const source: unknown = run.asked || run.machines[0]?.source;
   const rows: (readonly [string, unknown])[] = [
     ["p2plab", run.version],
     ["Node.js", environment.node],
@@ -49,7 +50,10 @@ export function appendixSections(origin: Origin, options: AppendixOptions): Sect
         ]
       : []),
     ...(options.redact === false && options.executedHere ? identity() : []),
-    ["重做 run again", `npx p2plab run ${options.file}${source ? ` --machine ${source}` : ""}`],
+    [
+      "重做 run again",
+      `npx p2plab run ${shellFile(options.file)}${source ? ` --machine ${shellWord(String(source))}` : ""}`,
+    ],
   ];
   const machines = new Map(run.opened.map((machine) => [machine.source, machine]));
   return [
@@ -59,6 +63,15 @@ export function appendixSections(origin: Origin, options: AppendixOptions): Sect
   ];
 }
 
+/** As a shell takes a word for itself alone: whoever copies the command runs nothing else. */
+function shellWord(text: string): string {
+  return /^[\p{L}\p{N}_@%+=:,./-]+$/u.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+}
+
+function shellFile(name: string): string {
+  return shellWord(name.startsWith("-") ? `./${name}` : name);
+}
+
 const ENVIRONMENT = "附录：环境 Environment";
 const HEADS = ["项目 item", "值 value"];
 
@@ -66,7 +79,7 @@ function machineSection(machine: MachineFacts, index: number): Section {
   const rows: (readonly [string, unknown])[] = [
     ["来源 provenance", `${machine.kind} · ${machine.source}`],
     ["指纹 fingerprint", machine.fingerprint],
-    ["GPU", (Array.isArray(machine.gpus) ? machine.gpus : []).map((name, at) => `${at}: ${name}`).join("; ")],
+    ["GPU", gpusText(Array.isArray(machine.gpus) ? machine.gpus : [])],
     ...Object.entries(machine.facts ?? {}),
   ];
   return {
@@ -75,6 +88,17 @@ function machineSection(machine: MachineFacts, index: number): Section {
     heads: HEADS,
     rows: rows.flatMap(row),
   };
+}
+
+/** Neighbours of one name together: a rack has 72 of them. */
+function gpusText(names: readonly string[]): string {
+  const runs: { name: string; from: number; to: number }[] = [];
+  for (const [at, name] of names.entries()) {
+    const last = runs.at(-1);
+    if (last?.name === name) last.to = at;
+    else runs.push({ name, from: at, to: at });
+  }
+  return runs.map(({ name, from, to }) => `${from === to ? from : `${from}–${to}`}: ${name}`).join("; ");
 }
 
 function programsSection({ run, cells }: Origin): Section {

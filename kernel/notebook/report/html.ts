@@ -11,7 +11,7 @@ import { appendixSections } from "./appendix.js";
 import { CellRenderer, type Heading } from "./cells.js";
 import { enteredSections } from "./entered.js";
 import { factsTable } from "./facts.js";
-import { originBand, originText } from "./origin.js";
+import { originBand, shortOriginText } from "./origin.js";
 import { htmlPage } from "./page.js";
 import { type Section, sectionHtml } from "./sections.js";
 import { titleRows } from "./title.js";
@@ -111,9 +111,15 @@ export function reportFragments(whole: Notebook, file: string, options: ReportOp
   };
 }
 
+const FOOTER_NAME = 60;
+
+function shortened(text: string, most: number): string {
+  return text.length > most ? `${text.slice(0, most)}…` : text;
+}
+
 /** One line for the foot of every printed page. */
 export function reportFooter({ origin, name }: ReportParts): string {
-  return [name, originText(origin)].filter(Boolean).join(" · ");
+  return [shortened(name, FOOTER_NAME), shortOriginText(origin)].filter(Boolean).join(" · ");
 }
 
 /** The block stands under the title, which the notebook's first cell gives, or its name. */

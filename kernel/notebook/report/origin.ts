@@ -16,18 +16,37 @@ const UNKNOWN = {
 
 const CELL_BY_CELL = "逐个单元执行，未作整体核对 RUN CELL BY CELL, not checked as a whole";
 
+const UNFINISHED = "没有执行到底 NOT RUN TO THE END";
+
 /** One line for each machine that the notebook opened, then one for a run that did not reach the end and one for cells that failed. */
 export function originBand(notebook: Notebook, origin: Origin): string {
   return [...originLines(origin), ...unfinishedLine(origin), ...failureLine(notebook)].join("\n");
 }
 
 /** Kind and name of every machine, for a line of text. */
-export function originText({ run, reason, cells }: Origin): string {
-  if (run === null) return UNKNOWN[reason];
-  const machines = distinct(run.machines).map(
-    ({ kind, machine, date, source }) => `${kindText(kind)} · ${machine} · ${date.slice(0, 10)} · ${source}`,
-  );
-  return [...machines, ...(cells ? [CELL_BY_CELL] : [])].join("；");
+export function originText(origin: Origin): string {
+  if (origin.run === null) return UNKNOWN[origin.reason];
+  return [...distinct(origin.run.machines).map(machineText), ...caveats(origin)].join("；");
+}
+
+/** The same, short enough for the foot of a page: where several machines are of one kind, how many. */
+export function shortOriginText(origin: Origin): string {
+  if (origin.run === null) return UNKNOWN[origin.reason];
+  const machines = distinct(origin.run.machines);
+  const kinds = [...new Set(machines.map(({ kind }) => kind))].map((kind) => {
+    const [first, ...more] = machines.filter((machine) => machine.kind === kind) as [lab.Provenance];
+    return more.length === 0 ? machineText(first) : `${kindText(kind)} × ${more.length + 1}`;
+  });
+  return [...kinds, ...caveats(origin)].join("；");
+}
+
+function machineText({ kind, machine, date, source }: lab.Provenance): string {
+  return `${kindText(kind)} · ${machine} · ${date.slice(0, 10)} · ${source}`;
+}
+
+/** What makes the whole less than its parts seem. */
+function caveats(origin: Origin): string[] {
+  return [...(origin.cells ? [CELL_BY_CELL] : []), ...(ranOf(origin) === null ? [] : [UNFINISHED])];
 }
 
 export function kindText(kind: string): string {
@@ -50,14 +69,23 @@ function minute(date: string): string {
   return date.slice(0, 16).replace("T", " ");
 }
 
+/** A model that was opened twice bears two times of one day. */
 function distinct(machines: readonly lab.Provenance[]): lab.Provenance[] {
-  return [...new Map(machines.map((origin) => [JSON.stringify(origin), origin])).values()];
+  const keyOf = ({ kind, machine, date, source }: lab.Provenance) =>
+    JSON.stringify([kind, machine, date.slice(0, 10), source]);
+  return [...new Map(machines.map((origin) => [keyOf(origin), origin])).values()];
 }
 
-function unfinishedLine({ run }: Origin): string[] {
+function unfinishedLine(origin: Origin): string[] {
+  const ran = ranOf(origin);
+  return ran === null ? [] : [line("failed", UNFINISHED, `${ran} 个代码单元 code cells`)];
+}
+
+/** Cells that ran, of those to run; null when all did, or it is not known. */
+function ranOf({ run }: Origin): string | null {
   const { cells, cellsRan } = run ?? {};
-  if (typeof cells !== "number" || typeof cellsRan !== "number" || cellsRan >= cells) return [];
-  return [line("failed", "没有执行到底 NOT RUN TO THE END", `${cellsRan} / ${cells} 个代码单元 code cells`)];
+  if (typeof cells !== "number" || typeof cellsRan !== "number" || cellsRan >= cells) return null;
+  return `${cellsRan} / ${cells}`;
 }
 
 function failureLine(notebook: Notebook): string[] {

@@ -133,18 +133,27 @@ async function start() {
 /* Drawn anew: what became vectors for paper is no picture that plotly.js would know again. */
 function redraw() { return figures.length > 0 && window.Plotly ? draw("newPlot") : Promise.resolve(); }
 function openAll(open) { all("details.code, details.fold").forEach(function (fold) { fold.open = open; }); }
+/* On paper the contents come under the title block; on a screen they stand beside the text. */
+function moveContents(toPaper) {
+  var contents = document.querySelector("nav"), block = document.querySelector("table.facts"), text = document.querySelector("main");
+  if (!contents || !block || !text) return;
+  if (toPaper) block.after(contents);
+  else text.before(contents);
+}
 var folded = [];
 async function toPaper() {
   if (paper) return;
   folded = all("details:not([open])");
   folded.forEach(function (fold) { fold.open = true; });
   paper = true;
+  moveContents(true);
   await redraw();
 }
 function toScreen() {
   if (!paper) return;
   folded.forEach(function (fold) { fold.open = false; });
   paper = false;
+  moveContents(false);
   redraw();
 }
 

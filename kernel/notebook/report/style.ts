@@ -64,7 +64,7 @@ th { color: var(--faint); font-weight: 600; }
 td { overflow-wrap: anywhere; }
 table.facts { margin: 10px 0 18px; } table.facts th { white-space: nowrap; font-weight: 400; padding-left: 0; }
 .html td, .html th { overflow-wrap: normal; white-space: nowrap; }
-.added .wide table { min-width: 620px; } .added td { white-space: pre-line; min-width: 4em; }
+.added .wide table { min-width: 620px; } .added td { white-space: pre-line; min-width: 7em; }
 .note { color: var(--faint); font-size: 14px; }
 .map { list-style: none; padding: 0; } .map li { display: flex; flex-wrap: wrap; gap: 0 16px; justify-content: space-between; padding: 4px 0; border-bottom: 1px solid var(--line); } .map span { color: var(--faint); font-size: 13px; } .missing { color: var(--faint); }
 summary { cursor: pointer; }
@@ -77,13 +77,14 @@ summary { cursor: pointer; }
 }
 @page { size: A4; margin: 16mm 14mm; }
 @media print {
-  body { font-size: 10.5pt; line-height: 1.6; } nav, .tools { display: none; } .page { display: block; padding: 0; max-width: none; }
+  body { font-size: 10.5pt; line-height: 1.6; } .tools { display: none; }
+  nav { position: static; max-height: none; font-size: 9.5pt; } nav ol { columns: 2; margin: 10px 0; } nav .level-3 { display: none; } nav a { padding: 0 10px; } .page { display: block; padding: 0; max-width: none; }
   header { position: static; } .origin { print-color-adjust: exact; -webkit-print-color-adjust: exact; padding: 4px 10px; font-size: 9.5pt; }
   h1 { font-size: 19pt; } h2 { font-size: 14pt; margin-top: 20px; } h3 { font-size: 12pt; } h1, h2, h3 { break-after: avoid; }
   pre, details.code > pre { font-size: 8.5pt; white-space: pre-wrap; overflow-wrap: anywhere; } table, .html, .wide { font-size: 8.5pt; }
   .added .wide table { min-width: 0; } .html td, .html th { white-space: normal; padding: 2px 5px; } td, th { padding: 2px 6px; }
   details > summary { display: none !important; } details.code > pre { padding-top: 8px; }
-  .figure, .svg, tr, details.code { break-inside: avoid; } .html, .svg, .wide, pre { overflow: visible; } a { color: inherit; text-decoration: none; }
+  .figure, .svg, tr, details.code { break-inside: avoid; } details.code { break-after: avoid; } section.added > .wide thead { break-after: avoid; } .html, .svg, .wide, pre { overflow: visible; } a { color: inherit; text-decoration: none; }
   .outputs { padding-left: 0; } .modebar { display: none !important; }
 }
 `;
