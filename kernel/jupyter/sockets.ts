@@ -6,6 +6,7 @@ import { readFileSync, writeSync } from "node:fs";
 import { createRequire } from "node:module";
 import { parentPort, workerData } from "node:worker_threads";
 import { Router, XPublisher } from "zeromq";
+import { interruptChildren } from "./children.js";
 import { DescriptorReader } from "./descriptors.js";
 import { InputState, type Request, type SocketsData, type ToMain, type ToSockets } from "./link.js";
 import { type Message, type Outgoing, PROTOCOL_VERSION, Wire } from "./wire.js";
@@ -111,6 +112,8 @@ can only be ended with the kernel. Wait, or restart it.\n`;
 const PATIENCE_MS = 2000;
 /** A main thread that runs no user code hears within this. */
 const HEARS_MS = 30;
+/** One that does not hear for so long waits for a child, as `execSync` does, if the signal can help at all. */
+const WAITS_MS = 100;
 /** A cell waits for what the reader types. */
 let asking = false;
 let pings = 0;
@@ -205,7 +208,7 @@ function takeInput({ header, content }: Message): void {
 
 /**
  * A loop in a cell's code stops by itself; the main thread ends what the cell awaits. Where it does not hear, it is woken from a
- * question, or else by SIGINT, which breaks what runs: only then, since the signal's end can hit the kernel's own code when the cell is over at that moment.
+ * question, or else by SIGINT, which breaks what runs, and then ends the children that it waits for: only then, since the signal's end can hit the kernel's own code when the cell is over at that moment.
  */
 function interrupt(): void {
   Atomics.or(stoppingNumber, 0, 1);
@@ -222,6 +225,12 @@ function interrupt(): void {
     setTimeout(() => {
       if (pongs < number) process.kill(process.pid, "SIGINT");
     }, HEARS_MS).unref();
+    const told = new Set<number>();
+    const looks = setInterval(() => {
+      if (pongs < number) interruptChildren(told);
+      else clearInterval(looks);
+    }, WAITS_MS).unref();
+    setTimeout(() => clearInterval(looks), PATIENCE_MS).unref();
   }
   setTimeout(() => {
     if (pongs < number && running) publish("stream", { name: "stderr", text: DOES_NOT_STOP }, running);

@@ -22,12 +22,17 @@ export function cellName(count: number | null): string {
   return `Cell In[${count ?? "*"}]`;
 }
 
-const KERNEL =
-  /node_modules[\\/](tslab|typescript)[\\/]|kernel[\\/](session|jupyter|notebook)[\\/]|^node:|^evalmachine/;
+const OWN =
+  /node_modules[\\/](tslab|typescript)[\\/]|kernel[\\/](session|jupyter|notebook)[\\/]|^evalmachine/;
 
-/** Whether a file of a stack frame is the kernel's, or Node.js's own. */
+/** Whether a file of a stack frame is the kernel's. */
+export function isOwnFile(file: string): boolean {
+  return OWN.test(file);
+}
+
+/** Whether it is the kernel's, or Node.js's own. */
 export function isKernelFile(file: string): boolean {
-  return KERNEL.test(file);
+  return file.startsWith("node:") || isOwnFile(file);
 }
 
 /** True for a line of a stack trace that stands in a cell. */

@@ -1,8 +1,8 @@
 /**
  * What `error.stack`, and with it `console.error(error)`, says in a cell: frames by the cell's own lines, and none of the kernel
- * below them.
+ * around them.
  */
-import { type CellSources, isKernelFile } from "./sources.js";
+import { type CellSources, isKernelFile, isOwnFile } from "./sources.js";
 
 /** Room for the kernel's own frames, and for those of Node.js's loader, beside a cell's. */
 const MOST_FRAMES = 30;
@@ -59,15 +59,21 @@ function frames(sites: readonly NodeJS.CallSite[], sources: CellSources): string
     const text = String(site);
     const file = site.getFileName() ?? "";
     const source = sources.get(file);
-    if (!source) return { text, isSource: false, isKernel: isKernelFile(file) };
+    if (!source) return { text, isSource: false, isKernel: isKernelFile(file), isOwn: isOwnFile(file) };
     const [row, column] = [site.getLineNumber() ?? 1, site.getColumnNumber() ?? 1];
     const place = source.origin({ line: row - 1, character: column - 1 });
     // The line around a cell is the kernel's.
-    if (!place) return { text, isSource: false, isKernel: true };
+    if (!place) return { text, isSource: false, isKernel: true, isOwn: true };
     const own = `${source.name}:${place.line + 1}:${place.character + 1}`;
-    return { text: text.replace(`${file}:${row}:${column}`, own), isSource: true, isKernel: false };
+    return {
+      text: text.replace(`${file}:${row}:${column}`, own),
+      isSource: true,
+      isKernel: false,
+      isOwn: false,
+    };
   });
   const last = told.findLastIndex(({ isSource }) => isSource);
   const end = last < 0 ? -1 : told.findIndex(({ isKernel }, i) => i > last && isKernel);
-  return (end < 0 ? told : told.slice(0, end)).map(({ text }) => text);
+  const above = end < 0 ? told : told.slice(0, end);
+  return above.filter(({ isOwn }) => last < 0 || !isOwn).map(({ text }) => text);
 }

@@ -21,14 +21,16 @@ export function diagnosticsError(
   const lines = source.split("\n");
   const traceback: string[] = [];
   let last: Diagnostic | null = null;
+  let places = 0;
   for (const diagnostic of diagnostics) {
     const { line, character } = diagnostic.start;
     // TypeScript explains a finding by further ones at the same place.
     if (last && last.fileName === diagnostic.fileName && isSamePlace(last, diagnostic)) {
-      traceback.push(`    ${diagnostic.messageText}`);
+      if (places <= MOST.places) traceback.push(`    ${diagnostic.messageText}`);
       continue;
     }
     last = diagnostic;
+    if (++places > MOST.places) continue;
     const where = `${diagnostic.fileName ?? cellName(count)}, line ${line + 1}, column ${character + 1}`;
     traceback.push(`${where}: TS${diagnostic.code}: ${diagnostic.messageText}`);
     const text = lines[line];
@@ -37,6 +39,7 @@ export function diagnosticsError(
     const before = text.slice(0, character).replace(/[^\t]/g, " ");
     traceback.push(`  ${text}`, `  ${before}${"^".repeat(Math.max(1, end - character))}`);
   }
+  if (places > MOST.places) traceback.push(`… and ${places - MOST.places} more findings`);
   for (const hint of new Set(diagnostics.flatMap(({ hint }) => hint ?? []))) traceback.push(`→ ${hint}`);
   const first = diagnostics[0] as Diagnostic;
   return { ename: "TypeScriptError", evalue: `TS${first.code}: ${first.messageText}`, traceback };
@@ -48,8 +51,8 @@ function isSamePlace(a: Diagnostic, b: Diagnostic): boolean {
   );
 }
 
-/** So much of what was thrown is shown: an error may have a hundred thousand causes, members, frames or characters. */
-const MOST = { errors: 20, members: 10, frames: 40, stackLines: 400, characters: 10_000 };
+/** So much of what was found, or thrown, is shown: an error may have a hundred thousand causes, members, frames or characters. */
+const MOST = { places: 20, errors: 20, members: 10, frames: 40, stackLines: 400, characters: 10_000 };
 const CANNOT = "(cannot be shown)";
 
 /** What a cell threw. Frames of the kernel are left out; frames in cells show their source line. Never throws itself, whatever it is given. */

@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { freePorts, KernelClient, PROGRAM } from "./client.js";
+import { type Answer, freePorts, KernelClient, PROGRAM } from "./client.js";
 
 export const TIME_LIMIT_S = 240;
 
@@ -43,12 +43,26 @@ control("an interrupt ends a loop; variables are kept and the next cell runs", a
 control("an interrupt ends a pending await", async () => {
   const cell = await client.sendCell("await new Promise(() => {})");
   await begun(cell);
-  // The cell has begun, but TypeScript may still be at work on it: a reader would press again.
-  const again = setInterval(() => void client.ask("control", "interrupt_request", {}), 300);
-  const answer = await client.answerOf(cell);
-  clearInterval(again);
+  // The cell has begun, but TypeScript may still be at work on it: a reader would press again. No press may be left for the next cell.
+  let answer: Answer | null = null;
+  while (!answer) {
+    await client.ask("control", "interrupt_request", {});
+    answer = await client.answerOf(cell, 300).catch(() => null);
+  }
   assert.is(answer.reply.ename, "Interrupted");
   assert.equal((await client.execute("kept")).outputs[0]?.content.data, { "text/plain": "11" });
+});
+
+control("an interrupt ends a child that the cell waits for, and none that runs beside it", async () => {
+  // Only Linux tells a process of its children.
+  if (process.platform !== "linux") return;
+  await client.execute(
+    "import * as children from 'node:child_process'; const beside = children.spawn('sleep', ['60']);",
+  );
+  const cell = await client.sendCell("console.log('waits'); children.execSync('sleep 60; echo over')");
+  await client.wait((message) => message.parent === cell && message.type === "stream");
+  await client.ask("control", "interrupt_request", {});
+  assert.is((await client.answerOf(cell)).reply.ename, "Interrupted");
 });
 
 control("SIGINT does the same as an interrupt, and with no cell it does nothing", async () => {

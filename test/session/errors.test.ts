@@ -103,6 +103,12 @@ errors("a type error is explained in one block with its place marked", async () 
   assert.equal(traceback.slice(1), ['  \t{ side: "long" };', "  \t  ^^^^"]);
 });
 
+errors("of many type errors the first are told, and how many more there are", async () => {
+  const { traceback } = await errorOf("unknownName;\n".repeat(1000));
+  assert.is(traceback.filter((line) => /TS2304/.test(line)).length, 20);
+  assert.is(traceback.at(-1), "… and 980 more findings");
+});
+
 errors("a syntax error is a TypeScriptError as well; other errors of the cell are told with it", async () => {
   assert.match((await errorOf("const = 1")).evalue, /^TS1134/);
   const { traceback } = await errorOf("let both + nowhere;");
