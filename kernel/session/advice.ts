@@ -60,3 +60,35 @@ export function jsxIn(source: string): ts.TextRange | null {
 
 export const JSX_ADVICE =
   "JSX stands in module cells: begin one with /** @module name */ and /** @jsx */, import what JSX stands for there, and import the cell as ./name.";
+
+const IN_NODE = `Cells run in Node.js ${process.versions.node}`;
+
+/** About names that other places have, by name. */
+const ELSEWHERE: Record<string, string> = {
+  Deno: `${IN_NODE}, not in Deno: node:fs reads files, and display shows what Deno.jupyter does.`,
+  Bun: `${IN_NODE}, not in Bun: node:fs reads files, and node:child_process starts programs.`,
+  alert: `${IN_NODE}, not in a page: console.log writes, and display shows.`,
+  confirm: `${IN_NODE}, not in a page: prompt asks the reader.`,
+  help: "lab.help() tells what there is, and lab.help(name) what a name stands for; Shift-Tab shows any name's documentation.",
+  clear: "display.clear() clears a cell's output.",
+};
+const PAGE = `${IN_NODE}, not in a page: display.html shows HTML, whose scripts run in the page, and display.raw a plot as its data.`;
+for (const name of ["document", "window", "self", "navigator", "localStorage", "HTMLElement"])
+  ELSEWHERE[name] = PAGE;
+
+/** About a name that is not known; null where nothing is known of it. */
+export function unknownNameAdvice(name: string): string | null {
+  return Object.hasOwn(ELSEWHERE, name) ? (ELSEWHERE[name] as string) : null;
+}
+
+/** About a cell that holds what IPython has beside its language; null for any other. */
+export function magicAdvice(source: string): string | null {
+  if (/^\s*%{1,2}[a-z]/m.test(source))
+    return "Cells have no magics: await lab.time(fn) times a function, lab.vars() lists the variables, lab.help() tells what else there is.";
+  const command = /^\s*!\s*([a-z][\w.-]*( .*)?)$/m.exec(source)?.[1];
+  if (command)
+    return `A program is started by a function: import { execSync } from "node:child_process"; execSync(${JSON.stringify(command.trim())}, { stdio: "inherit" })`;
+  if (/^\s*\?{1,2}[\w.]+\s*$|^\s*[\w.]+\?{1,2}\s*$/.test(source))
+    return "Shift-Tab shows a name's documentation, and lab.help(name) that of the library.";
+  return null;
+}

@@ -2,7 +2,7 @@
 import { P2pError } from "../lab/index.js";
 import type { Compiler, Emitted, ModuleCode } from "./compiler.js";
 import { type Declaration, declarationsOf, textOf } from "./declarations.js";
-import { type Diagnostic, diagnosticOf, jsxDiagnostic } from "./diagnostic.js";
+import { type Diagnostic, diagnosticOf, jsxDiagnostic, withMagicAdvice } from "./diagnostic.js";
 import { declaredNames, typesOf } from "./names.js";
 import { rewriteCell } from "./rewrite.js";
 
@@ -38,7 +38,13 @@ export function converted(compiler: Compiler, earlier: readonly Declaration[], c
   const { emitted, modules, values, types } = found;
   if (diagnostics.length > 0 || !emitted) {
     const jsx = jsxDiagnostic(source);
-    return { diagnostics: jsx ? [jsx] : diagnostics, emitted: null, modules, values: [], declarations: [] };
+    return {
+      diagnostics: jsx ? [jsx] : withMagicAdvice(diagnostics, source),
+      emitted: null,
+      modules,
+      values: [],
+      declarations: [],
+    };
   }
   const written = declarationsOf(
     emitted.declarations || typesOf(source),

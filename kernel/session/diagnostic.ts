@@ -1,6 +1,6 @@
 import { dirname, relative } from "node:path";
 import type ts from "typescript";
-import { JSX_ADVICE, jsxIn, missingModuleAdvice } from "./advice.js";
+import { JSX_ADVICE, jsxIn, magicAdvice, missingModuleAdvice, unknownNameAdvice } from "./advice.js";
 import { LANGUAGE_LEVEL, tsc } from "./typescript.js";
 
 /** Line and column of a position; both count from 0. */
@@ -21,8 +21,9 @@ export interface Diagnostic {
   readonly hint?: string;
 }
 
-/** TypeScript's codes for a module that cannot be found, and for JSX where it is not known. */
+/** TypeScript's codes for a module and a name that cannot be found, and for JSX where it is not known. */
 const NO_MODULE = new Set([2307, 2792]);
+const NO_NAME = new Set([2304, 2552, 2584, 2867, 2868]);
 const NO_JSX = 17004;
 
 /**
@@ -44,9 +45,7 @@ export function diagnosticOf(found: ts.Diagnostic, cellFile: string, lines: numb
     start: positionOf(start),
     end: positionOf(start + length),
     ...(isCell ? {} : { fileName: relative(folder, file.fileName) }),
-    ...(NO_MODULE.has(code) && {
-      hint: missingModuleAdvice(file.text.slice(start + 1, start + length - 1), folder),
-    }),
+    ...hintOf(code, file.text.slice(start, start + length), folder),
   };
   const chain = (message: string | ts.DiagnosticMessageChain, number: number): Diagnostic[] =>
     typeof message === "string"
@@ -56,6 +55,15 @@ export function diagnosticOf(found: ts.Diagnostic, cellFile: string, lines: numb
           ...(message.next ?? []).flatMap((next) => chain(next, next.code)),
         ];
   return chain(messageText, code);
+}
+
+function hintOf(code: number, text: string, folder: string): { hint?: string } {
+  const hint = NO_MODULE.has(code)
+    ? missingModuleAdvice(text.slice(1, -1), folder)
+    : NO_NAME.has(code)
+      ? unknownNameAdvice(text)
+      : null;
+  return hint === null ? {} : { hint };
 }
 
 /** The one finding in a cell that was written with JSX, which TypeScript takes for other things; null for any other. */
@@ -68,4 +76,11 @@ export function jsxDiagnostic(source: string): Diagnostic | null {
     Position,
   ];
   return { start, end, messageText: "Cells have no JSX.", code: NO_JSX, hint: JSX_ADVICE };
+}
+
+/** The findings in a cell, with what to do where it was written for IPython. */
+export function withMagicAdvice(found: readonly Diagnostic[], source: string): readonly Diagnostic[] {
+  const hint = magicAdvice(source);
+  const [first, ...rest] = found;
+  return first && hint !== null ? [{ ...first, hint }, ...rest.map(({ hint: _, ...one }) => one)] : found;
 }

@@ -1,7 +1,7 @@
 /** Errors as a reader of a notebook wants them: name, message, cell and line, the hint, and the causes. */
 import { inspect } from "node:util";
 import { P2pError } from "../lab/index.js";
-import { missingModuleAdvice } from "./advice.js";
+import { missingModuleAdvice, unknownNameAdvice } from "./advice.js";
 import type { Diagnostic } from "./diagnostic.js";
 import { type CellSource, type CellSources, cellName, isKernelFile } from "./sources.js";
 import { rawStackOf } from "./stacks.js";
@@ -135,7 +135,7 @@ function describe(
     return;
   }
   lines.push(`${lead}${member(error, "name")}: ${member(error, "message")}`, ...framesOf(error, sources));
-  const hint = error instanceof P2pError ? error.hint : moduleHint(error);
+  const hint = error instanceof P2pError ? error.hint : foreignHint(error);
   if (hint) lines.push(`→ ${hint}`);
   const members = membersOf(error);
   for (const one of members.slice(0, MOST.members)) describe(one, sources, "one of them ", lines, seen);
@@ -144,7 +144,9 @@ function describe(
   if (cause !== null) describe(cause, sources, "caused by ", lines, seen);
 }
 
-function moduleHint(error: Error): string | null {
+function foreignHint(error: Error): string | null {
+  const unknown = /^(\w+) is not defined$/.exec(member(error, "message"))?.[1];
+  if (unknown !== undefined) return unknownNameAdvice(unknown);
   const name = /^Cannot find (?:module|package) '([^']*)'$/.exec(member(error, "message"))?.[1];
   return name === undefined ? null : missingModuleAdvice(name, process.cwd());
 }

@@ -224,5 +224,17 @@ const sites: any = new Error().stack; Error.prepareStackTrace = prepareStackTrac
   },
 );
 
+errors("what other notebooks and runtimes have is told with what stands for it here", async () => {
+  const told = async (code: string) => (await errorOf(code)).traceback.at(-1) ?? "";
+  assert.match(await told("%time 1 + 1"), /^→ Cells have no magics: await lab\.time/);
+  assert.match(await told("!ls -l"), /^→ .*execSync\("ls -l", \{ stdio: "inherit" \}\)$/);
+  assert.match(await told("plot.latency?"), /^→ Shift-Tab/);
+  assert.match(await told('await Deno.readTextFile("a")'), /^→ Cells run in Node\.js .*not in Deno/);
+  assert.match(await told("document.body"), /^→ Cells run in Node\.js .*display\.html/);
+  assert.match(await told('eval("self.x")'), /^→ Cells run in Node\.js .*not in a page/);
+  assert.not.match(await told("unknownName"), /→/);
+  assert.is(await textOf("const zero = 0;\n!zero"), "true");
+});
+
 errors.after(close);
 errors.run();
