@@ -1,4 +1,5 @@
 import { P2pError } from "../lab/index.js";
+import { nameOfNotebook, readNotebook } from "../notebook/index.js";
 
 /** What a shell calls a process that ended by Ctrl-C. */
 export const INTERRUPTED = 130;
@@ -15,11 +16,29 @@ export interface Command {
   run(args: string[]): Promise<number>;
 }
 
-/** The notebooks named on the command line. */
+/**
+ * The notebooks named on the command line, each of which can be read: what is wrong with the last is told before the first takes
+ * its minutes.
+ * @throws P2pError `usage` for none, and for two whose results would have one name; `notebook` for one that cannot be read.
+ */
 export function notebooksOf(positionals: readonly string[]): readonly string[] {
   if (positionals.length === 0) {
     throw new P2pError("usage", "no notebook is named", "Give one or more .ipynb files.");
   }
+  const byName = new Map<string, string>();
+  for (const file of positionals) {
+    const name = nameOfNotebook(file);
+    const other = byName.get(name);
+    if (other !== undefined) {
+      throw new P2pError(
+        "usage",
+        `${other} and ${file} would both be written as ${name}`,
+        "Name each notebook once, and those of one name in two commands with two --out.",
+      );
+    }
+    byName.set(name, file);
+  }
+  if (positionals.length > 1) for (const file of positionals) readNotebook(file);
   return positionals;
 }
 

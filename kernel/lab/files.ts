@@ -8,7 +8,7 @@ import {
   statSync,
   writeFileSync,
 } from "node:fs";
-import { dirname } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { messageOf, P2pError } from "./errors.js";
 
@@ -31,13 +31,21 @@ export function makeFolder(folder: string): void {
   }
 }
 
+/** Characters of a name; a file system takes 255 bytes for the whole of it, and a character may have three. */
+const NAME_CHARACTERS = 60;
+
+/** Another process has another one, and a name that only just fits leaves no room for more. */
+function temporaryBeside(file: string): string {
+  return join(dirname(file), `${basename(file).slice(0, NAME_CHARACTERS)}.${process.pid}.tmp`);
+}
+
 /**
  * Writes a file whole or not at all: to a temporary name beside it, then renamed. A link to a file goes on leading to it.
  * @throws P2pError `output` when the folder cannot be written.
  */
 export function writeFileAtomic(named: string, content: string | Uint8Array): void {
   const file = existsSync(named) ? realpathSync(named) : named;
-  const temporary = `${file}.${process.pid}.tmp`;
+  const temporary = temporaryBeside(file);
   try {
     expectReplaceable(file);
     makeFolder(dirname(file));
@@ -54,7 +62,7 @@ export function writeFileAtomic(named: string, content: string | Uint8Array): vo
  * @throws P2pError `output` when it cannot: its folder is none or closed, or a folder has its name.
  */
 export function requireWritable(file: string): void {
-  const temporary = `${file}.${process.pid}.tmp`;
+  const temporary = temporaryBeside(file);
   try {
     expectReplaceable(file);
     makeFolder(dirname(file));

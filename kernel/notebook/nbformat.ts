@@ -143,6 +143,28 @@ export function parseNotebook(content: string, file: string): Notebook {
   };
 }
 
+const CELL_ID = /^[\w-]{1,64}$/;
+
+/** Gives cells the ids that the notebook's minor version asks for (from 5 on: each its own), or forbids (before). */
+export function withProperIds(notebook: Notebook): Notebook {
+  const { nbformat_minor } = notebook;
+  const minor = Number.isInteger(nbformat_minor) && nbformat_minor >= 0 ? nbformat_minor : 5;
+  const given = new Set(
+    notebook.cells.flatMap(({ id }) => (id !== undefined && CELL_ID.test(id) ? [id] : [])),
+  );
+  const taken = new Set<string>();
+  const cells = notebook.cells.map(({ id, ...cell }, index): NotebookCell => {
+    if (minor < 5) return cell;
+    let own = id !== undefined && given.has(id) && !taken.has(id) ? id : null;
+    for (let made = `cell-${index + 1}`; own === null; made += "-") {
+      if (!given.has(made) && !taken.has(made)) own = made;
+    }
+    taken.add(own);
+    return { ...cell, id: own };
+  });
+  return { ...notebook, cells, nbformat_minor: minor };
+}
+
 function outputOf(output: unknown): NotebookOutput | null {
   if (!isObject(output)) return null;
   const data = isObject(output.data) ? (joined(output.data) as MimeBundle) : {};

@@ -12,6 +12,7 @@ import {
   type NotebookOutput,
   nameOfNotebook,
   readNotebook,
+  withProperIds,
 } from "./nbformat.js";
 import { OutputCollector } from "./outputs.js";
 
@@ -67,7 +68,7 @@ export interface ExecutedNotebook {
  * the disk is full at the end.
  */
 export async function runNotebook(file: string, options: RunNotebookOptions): Promise<ExecutedNotebook> {
-  const notebook = readNotebook(file);
+  const notebook = withProperIds(readNotebook(file));
   mustBeTypeScript(notebook, file);
   const out = resolve(options.out);
   const target = join(out, `${nameOfNotebook(file)}.ipynb`);

@@ -57,6 +57,7 @@ command("what is not understood ends with 2 and says what would be", () => {
     [["mtrix"], /no command "mtrix"/],
     [["run"], /no notebook is named/],
     [["run", "x.ipynb", "--machin", "cuda"], /--machin.*[\s\S]*usage: p2plab run/],
+    [["run", "a/x.ipynb", "b/x.html"], /a\/x\.ipynb and b\/x\.html would both be written as x\n/],
     [["run", "x.ipynb", "--timeout", "1e9"], /--timeout 1e9 is not a number of seconds above 0 and up to/],
     [["run", "x.ipynb", "--timeout", "soon"], /--timeout soon is not a number of seconds/],
     [["report", "x.ipynb", "--format", "odt"], /no report format "odt"/],
@@ -117,6 +118,8 @@ command("bad input is a message and what to do, code 1, and nothing half-written
     const before = readdirSync(folder).sort();
     for (const [args, wanted] of [
       [["run", "missing.ipynb"], /cannot read missing\.ipynb/],
+      // Told before the first one runs.
+      [["run", "good.ipynb", "bad.ipynb", "--out", "o"], /bad\.ipynb is not a notebook: line 1, column 12/],
       [["run", "bad.ipynb"], /bad\.ipynb is not a notebook: line 1, column 12/],
       [["report", "bad.ipynb", "--no-execute"], /bad\.ipynb is not a notebook: line 1, column 12/],
       [["run", "good.ipynb", "--out", "a-file/x"], /cannot write into .*a-file\/x/],

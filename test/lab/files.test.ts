@@ -27,6 +27,10 @@ files("a file is written whole, its folders made, and nothing else is left", () 
   writeFileAtomic(file, "two");
   assert.is(readFileSync(file, "utf8"), "two");
   assert.equal(readdirSync(join(folder, "a/b")), ["c.txt"]);
+  // 255 bytes, which is all that a name may have.
+  const longest = join(folder, "longest", "汉".repeat(85));
+  writeFileAtomic(longest, "three");
+  assert.is(readFileSync(longest, "utf8"), "three");
 });
 
 files("a place that cannot be written is a typed error at once: below a file, in /proc", () => {

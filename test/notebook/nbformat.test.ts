@@ -3,6 +3,7 @@ import * as assert from "uvu/assert";
 import { P2pError } from "../../kernel/lab/index.js";
 import { formatNotebook, parseNotebook } from "../../kernel/notebook/index.js";
 import { jsonErrorPosition } from "../../kernel/notebook/json-position.js";
+import { withProperIds } from "../../kernel/notebook/nbformat.js";
 import { textOfFile } from "../../kernel/notebook/text-file.js";
 
 const format = suite("notebook files");
@@ -209,6 +210,35 @@ format("writing what was read gives the same notebook, attachments and foreign m
   });
   assert.is(formatNotebook(parseNotebook(text, "x.ipynb")), text);
 });
+
+format(
+  "cells get ids of their own from minor version 5 on, and none before; those that are right stay",
+  () => {
+    const ids = (nbformat_minor: unknown, ...given: unknown[]) => {
+      const cells = given.map((id) => ({
+        cell_type: "markdown",
+        metadata: {},
+        source: "",
+        ...(id === null ? {} : { id }),
+      }));
+      const text = JSON.stringify({ cells, metadata: {}, nbformat: 4, nbformat_minor });
+      const proper = withProperIds(parseNotebook(text, "x.ipynb"));
+      return [proper.nbformat_minor, ...proper.cells.map(({ id }) => id)];
+    };
+    assert.equal(ids(5, null, "a", "a", "a b", "", "cell-1", 7), [
+      5,
+      "cell-1-",
+      "a",
+      "cell-3",
+      "cell-4",
+      "cell-5",
+      "cell-1",
+      "cell-7",
+    ]);
+    assert.equal(ids(4, "a", null), [4, undefined, undefined]);
+    assert.equal(ids(-1, "x".repeat(65)), [5, "cell-1"]);
+  },
+);
 
 format("typed arrays in a figure are written as plain ones", () => {
   const cell = {
