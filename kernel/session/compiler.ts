@@ -8,6 +8,7 @@ import type ts from "typescript";
 import { packagePath } from "../lab/index.js";
 import { isLibraryPart, LIBRARY, libraryFile, libraryText } from "./library.js";
 import { ModuleLookups, remembered } from "./lookups.js";
+import { type ModuleCode, metaOfModule, moduleCode, withoutMapComment } from "./module-code.js";
 import { forwardTypeScriptLookups, preloadedPackages } from "./packages.js";
 import { PRELOAD } from "./preload.js";
 import { documents, LANGUAGE_LEVEL, tsc } from "./typescript.js";
@@ -19,14 +20,6 @@ export interface Emitted {
   readonly map: string;
   /** Empty where TypeScript cannot write them: a type that the cell infers has no name outside of its package. */
   readonly declarations: string;
-}
-
-/** A module that cells import from their folder, as CommonJS. */
-export interface ModuleCode {
-  readonly source: string;
-  readonly js: string;
-  /** Source maps, as JSON, that lead from the code back to the source one after the other. */
-  readonly maps: readonly string[];
 }
 
 /** TypeScript's codes for a module, and for the types of a module, that cannot be found. */
@@ -213,7 +206,9 @@ export class Compiler {
     const emitted = cell.statements.every(tsc.isExpressionStatement)
       ? { ...emit(program, cell, transformers, CODE_ONLY), declarations: "export {};\n" }
       : emit(program, cell, transformers);
-    const modules = new Map(own.map((file) => [file.fileName, moduleCode(file.text, emit(program, file))]));
+    const modules = new Map(
+      own.map((file) => [file.fileName, moduleCode(file, emit(program, file, { before: [metaOfModule] }))]),
+    );
     return { diagnostics, emitted, modules, values: valuesOf(checker, cell), types: typesOf(checker, cell) };
   }
 
@@ -460,29 +455,6 @@ const dropExports: ts.TransformerFactory<ts.SourceFile> = () => (file) =>
     file,
     file.statements.filter((statement) => !tsc.isExportDeclaration(statement)),
   );
-
-/** @param js an ES module. */
-export function commonJs(js: string): { js: string; map: string } {
-  const { outputText, sourceMapText = "" } = tsc.transpileModule(js, {
-    fileName: "module.js",
-    compilerOptions: {
-      module: tsc.ModuleKind.CommonJS,
-      target: LANGUAGE_LEVEL,
-      esModuleInterop: true,
-      sourceMap: true,
-    },
-  });
-  return { js: withoutMapComment(outputText), map: sourceMapText };
-}
-
-function moduleCode(source: string, emitted: Emitted): ModuleCode {
-  const { js, map } = commonJs(emitted.js);
-  return { source, js, maps: [map, emitted.map] };
-}
-
-function withoutMapComment(js: string): string {
-  return js.replace(/\n?\/\/# sourceMappingURL=\S+\s*$/, "\n");
-}
 
 /** Nothing left out, and every name with the file that it comes from. */
 const FULL_TYPE =

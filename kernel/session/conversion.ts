@@ -1,8 +1,9 @@
 /** One cell through the compiler: what it becomes, and what it declares for later ones. */
 import { P2pError } from "../lab/index.js";
-import type { Compiler, Emitted, ModuleCode } from "./compiler.js";
+import type { Compiler, Emitted } from "./compiler.js";
 import { type Declaration, declarationsOf, textOf } from "./declarations.js";
 import { type Diagnostic, diagnosticOf, jsxDiagnostic, withMagicAdvice } from "./diagnostic.js";
+import type { ModuleCode } from "./module-code.js";
 import { declaredNames, typesOf } from "./names.js";
 import { rewriteCell } from "./rewrite.js";
 

@@ -1,11 +1,11 @@
 /** What cells import: packages from the notebook's folder or the kernel's, Node's modules, and modules that cells define. */
 import { statSync } from "node:fs";
 import Module, { createRequire } from "node:module";
-import { dirname, extname, join, relative } from "node:path";
+import { basename, dirname, extname, join, relative } from "node:path";
 import { pathToFileURL } from "node:url";
 import { types } from "node:util";
 import vm from "node:vm";
-import type { ModuleCode } from "./compiler.js";
+import { META, type ModuleCode } from "./module-code.js";
 import { providedExports } from "./provided.js";
 import { type CellSource, joined, mappingOf } from "./sources.js";
 
@@ -20,12 +20,28 @@ interface LoadedModule extends NodeJS.Module {
 // Asynchronous modules, and packages that have nothing for `require`: those can only be awaited.
 const ONLY_IMPORT = new Set(["ERR_REQUIRE_ASYNC_MODULE", "ERR_PACKAGE_PATH_NOT_EXPORTED", "ERR_REQUIRE_ESM"]);
 
+/** Thrown where a module is required that has to be awaited. */
+class AsyncModule extends Error {
+  readonly code = "ERR_REQUIRE_ASYNC_MODULE";
+  readonly key: string;
+
+  constructor(key: string) {
+    super(`${nameOf(key)} awaits something outside of functions: it can be imported, and not required`);
+    this.key = key;
+  }
+}
+
+function nameOf(key: string): string {
+  return basename(key);
+}
+
 export class CellModules {
   readonly #cwd: string;
   readonly #require: NodeJS.Require;
   readonly #import: (name: string) => Promise<Exports>;
-  /** CommonJS code by path without its extension, and what it exported. */
-  readonly #code = new Map<string, string>();
+  /** Code by path without its extension, the file that it comes from, and what it exported. */
+  readonly #code = new Map<string, ModuleCode>();
+  readonly #files = new Map<string, string>();
   readonly #sources: Map<string, CellSource>;
   /** Of files of data that were loaded, what tells that they have changed. */
   readonly #versions = new Map<string, string>();
@@ -51,12 +67,14 @@ export class CellModules {
 
   /** Gives the code of modules; those that changed are loaded anew by the next import. */
   update(modules: ReadonlyMap<string, ModuleCode>): void {
-    for (const [path, { source, js, maps }] of modules) {
+    for (const file of modules.size > 0 ? this.#versions.keys() : []) this.#look(file);
+    for (const [path, module] of modules) {
       const key = withoutExtension(path);
-      if (this.#code.get(key) === js) continue;
-      this.#code.set(key, js);
-      const origin = maps.map((map) => mappingOf(map, 0)).reduce(joined);
-      this.#sources.set(`${key}.js`, { source, origin, name: relative(this.#cwd, path) });
+      this.#files.set(key, path);
+      if (this.#code.get(key)?.js === module.js) continue;
+      this.#code.set(key, module);
+      const origin = module.maps.map((map) => mappingOf(map, 0)).reduce(joined);
+      this.#sources.set(`${key}.js`, { source: module.source, origin, name: relative(this.#cwd, path) });
       // A module may have taken values from the one that changed.
       this.#loaded.clear();
     }
@@ -81,35 +99,88 @@ export class CellModules {
   #forgetChanged(name: string, require: NodeJS.Require): void {
     if (typeof name !== "string" || !/^\.{0,2}\/.*\.json$/.test(name)) return;
     try {
-      const file = require.resolve(name);
-      const { mtimeMs, size } = statSync(file);
-      const version = `${mtimeMs}:${size}`;
-      if (this.#versions.get(file) !== version) delete require.cache[file];
-      this.#versions.set(file, version);
+      this.#look(require.resolve(name));
     } catch {
       // It is not there: to load it says so.
     }
   }
 
+  #look(file: string): void {
+    const { mtimeMs = 0, size = 0 } = statSync(file, { throwIfNoEntry: false }) ?? {};
+    const version = `${mtimeMs}:${size}`;
+    const before = this.#versions.get(file);
+    if (before === version) return;
+    this.#versions.set(file, version);
+    delete this.#require.cache[file];
+    if (before !== undefined) this.#loaded.clear();
+  }
+
   #own(folder: string, name: string): unknown {
     if (typeof name !== "string" || !/^\.{0,2}\//.test(name)) return undefined;
     const path = name.startsWith("/") ? name : join(folder, name);
-    const key = this.#code.has(path) ? path : withoutExtension(path);
-    const code = this.#code.get(key);
-    if (code === undefined) return undefined;
+    const key = [path, withoutExtension(path), join(path, "index")].find((one) => this.#code.has(one));
+    const code = key === undefined ? undefined : this.#code.get(key);
+    if (key === undefined || code === undefined) return undefined;
     const known = this.#loaded.get(key);
     if (known) return known.exports;
-    const file = `${key}.js`;
-    const module = moduleOf(file);
-    module.require = this.#requireFrom(dirname(file), createRequire(file)) as NodeJS.Module["require"];
+    if (code.isAsync) throw new AsyncModule(key);
+    const module = this.#moduleOf(key);
     this.#loaded.set(key, module);
     try {
-      module._compile(code, file);
+      module._compile(code.js, module.filename);
     } catch (error) {
       this.#loaded.delete(key);
       throw error;
     }
     return module.exports;
+  }
+
+  #moduleOf(key: string): LoadedModule {
+    const file = `${key}.js`;
+    const module = moduleOf(file);
+    module.require = this.#requireFrom(dirname(file), createRequire(file)) as NodeJS.Module["require"];
+    const filename = this.#files.get(key) ?? file;
+    const meta = {
+      url: pathToFileURL(filename).href,
+      filename,
+      dirname: dirname(filename),
+      resolve: (name: string) => pathToFileURL(createRequire(filename).resolve(name)).href,
+    };
+    return Object.assign(module, { [META]: meta });
+  }
+
+  /** The same as {@link CellModules.#own} where a module, or one that it imports, awaits something. */
+  async #ownLater(name: string): Promise<unknown> {
+    for (;;) {
+      try {
+        return this.#own(this.#cwd, name);
+      } catch (error) {
+        if (!(error instanceof AsyncModule)) throw error;
+        await this.#await(error.key, []);
+      }
+    }
+  }
+
+  /** Runs a module that awaits something; anew, once a module is there that it imports and that awaits something itself. */
+  async #await(key: string, waiting: readonly string[]): Promise<void> {
+    if (waiting.includes(key))
+      throw new Error(`modules wait for each other: ${[...waiting, key].map(nameOf).join(", ")}`);
+    const module = this.#moduleOf(key);
+    const { filename, require, exports } = module;
+    const run = vm.runInThisContext(
+      `(async (exports, require, module, __filename, __dirname) => { ${this.#code.get(key)?.js}\n})`,
+      { filename, importModuleDynamically: vm.constants.USE_MAIN_CONTEXT_DEFAULT_LOADER },
+    ) as (...args: unknown[]) => Promise<void>;
+    for (;;) {
+      try {
+        await run(exports, require.bind(module), module, filename, dirname(filename));
+        this.#loaded.set(key, module);
+        return;
+      } catch (error) {
+        if (!(error instanceof AsyncModule)) throw error;
+        await this.#await(error.key, [...waiting, key]);
+      }
+    }
   }
 
   /** The module's exports, `default` among them; null where it has to be awaited. */
@@ -123,6 +194,8 @@ export class CellModules {
   }
 
   async later(name: string): Promise<Exports> {
+    const own = await this.#ownLater(name);
+    if (own !== undefined) return this.#view(own);
     return this.#import(name.startsWith(".") ? pathToFileURL(join(this.#cwd, name)).href : name);
   }
 

@@ -149,6 +149,43 @@ import four from "./plain.mjs"; import data from "./data.json"; [one, named, two
   },
 );
 
+language(
+  "modules have import.meta, may await, import each other and data, and stand in folders",
+  async () => {
+    const save = (name: string, text: string) => writeFileSync(join(folder, name), text);
+    mkdirSync(join(folder, "parts"), { recursive: true });
+    save("parts/index.ts", "export const where: string = import.meta.dirname;");
+    save(
+      "slow.ts",
+      "export const slow: number = await Promise.resolve(1);\nexport const isOnce = !('seen' in globalThis);\nObject.assign(globalThis, { seen: 1 });",
+    );
+    save(
+      "slower.ts",
+      "import { slow } from './slow.ts';\nfor await (const one of [1]) void one;\nexport const slower = slow + 1;",
+    );
+    save(
+      "reader.ts",
+      "import data from './given.json';\nimport { slower } from './slower';\nexport const sum: number = data.given + slower;",
+    );
+    save("given.json", '{ "given": 10 }');
+    assert.is(
+      await textOf('import { where } from "./parts"; where === import.meta.dirname + "/parts"'),
+      "true",
+    );
+    assert.is(
+      await textOf('import { sum } from "./reader"; import { isOnce } from "./slow"; [sum, isOnce].join()'),
+      "'12,true'",
+    );
+    save("given.json", '{ "given": 100 }');
+    assert.is(await textOf('import { sum } from "./reader"; sum'), "102");
+    await run("/** @module waits */\nexport const later = await Promise.resolve(5);");
+    assert.is(await textOf('(await import("./waits")).later'), "5");
+    save("one.ts", "import './other.ts'; await null; export {};");
+    save("other.ts", "import './one.ts'; await null; export {};");
+    assert.match((await errorOf('import "./one.ts"')).evalue, /wait for each other: one, other, one/);
+  },
+);
+
 language("an error of a module names its own file and line", async () => {
   const text =
     "interface Gone {\n  x: number;\n}\n\nexport function fail(at: Gone): never {\n  throw new Error('failed');\n}\n";

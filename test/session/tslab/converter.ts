@@ -4,11 +4,12 @@ import { readdirSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import type ts from "typescript";
 import { completionOf } from "../../../kernel/session/assistance.js";
-import { Compiler, commonJs } from "../../../kernel/session/compiler.js";
+import { Compiler } from "../../../kernel/session/compiler.js";
 import { completenessOf } from "../../../kernel/session/completeness.js";
 import { converted } from "../../../kernel/session/conversion.js";
 import { type Declaration, declarationsOf, merged, textOf } from "../../../kernel/session/declarations.js";
 import { type Diagnostic, diagnosticOf } from "../../../kernel/session/diagnostic.js";
+import { commonJs } from "../../../kernel/session/module-code.js";
 import { tsc } from "../../../kernel/session/typescript.js";
 
 type Watcher = (fileName: string, kind: number) => void;
